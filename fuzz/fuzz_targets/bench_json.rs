@@ -8,8 +8,8 @@ use tarebench_core::kbest::bench::Bench;
 use tarebench_core::kbest::report::build;
 use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
-use tarebench_render::kit::markup::Markup;
-use tarebench_render::kit::style::Style;
+use tarebench_report::markup::Markup;
+use tarebench_report::style::Style;
 use tarebench_store::{NamedDocument, SqliteStore, Store, import};
 use unicode_width::UnicodeWidthStr;
 

@@ -4,8 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::noise::bsp::read;
 use tarebench_core::noise::bsp_report::compare;
-use tarebench_render::kit::style::Style;
 use tarebench_render::noise::bsp::{json, terminal};
+use tarebench_report::style::Style;
 
 fuzz_target!(|text: &[u8]| {
     let job = match read(text) {

@@ -10,11 +10,11 @@ use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::compare::stored_report;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_render::compare::{gate, stored};
-use tarebench_render::kit::markup::Markup;
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::svg::figures::figures;
-use tarebench_render::kit::web::html;
-use tarebench_render::kit::web::page::Page;
+use tarebench_report::markup::Markup;
+use tarebench_report::style::Style;
+use tarebench_report::svg::figures::figures;
+use tarebench_report::web::html;
+use tarebench_report::web::page::Page;
 use tarebench_store::{NamedDocument, SqliteStore, Store, import};
 use unicode_width::UnicodeWidthStr;
 

@@ -4,11 +4,11 @@
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::hints::Hints;
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::svg::figures as svg;
-use tarebench_render::kit::web::html as web;
 use tarebench_render::profile::terminal as profile;
+use tarebench_report::hints::Hints;
+use tarebench_report::style::Style;
+use tarebench_report::svg::figures as svg;
+use tarebench_report::web::html as web;
 use tarebench_store::ProfileArchive;
 
 fuzz_target!(|text: &[u8]| {

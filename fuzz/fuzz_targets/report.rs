@@ -3,6 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::profile::data::{Cutoff, Profile};
 use tarebench_core::quiet::correction::{QuietSample, fit_coefficients};
 use tarebench_core::quiet::knowledge::QuietKnowledge;
@@ -17,10 +18,10 @@ use tarebench_core::run::samples::Kept;
 use tarebench_core::run::shown::ShownRun;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::PROBE_REVISION;
-use tarebench_render::kit::hints::{Hint, Hints};
-use tarebench_render::kit::style::{Sort, Style};
 use tarebench_render::run::terminal::report as terminal;
 use tarebench_render::run::{csv, hyperfine, json, markup, page};
+use tarebench_report::hints::Hints;
+use tarebench_report::style::{Sort, Style};
 use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
 

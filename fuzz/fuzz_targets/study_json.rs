@@ -11,8 +11,8 @@ use tarebench_papers::sheets::sheet_csv::csv_files;
 use tarebench_papers::sheets::sheet_page::{sheet_figures, study_page};
 use tarebench_papers::sheets::sheet_terminal::study_text;
 use tarebench_papers::sheets::view::{StudyView, study_json};
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::web::html;
+use tarebench_report::style::Style;
+use tarebench_report::web::html;
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {

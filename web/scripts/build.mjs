@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
 const web = dirname(dirname(fileURLToPath(import.meta.url)));
-const asset = join(web, "..", "crates", "render", "assets", "report.html");
+const asset = join(web, "..", "crates", "report", "assets", "report.html");
 const LIMIT = 250_000;
 
 /** Script and style, made by Vite in memory. */

@@ -1,4 +1,4 @@
-// The data that tare writes into the page: the contract between `crates/render/src/kit/web/page.rs` and this folder.
+// The data that tare writes into the page: the contract between `crates/report/src/web/page.rs` and this folder.
 //
 // All figures were computed by tare. Times are nanoseconds unless said otherwise. Every string may come from the machine
 // (process names, commands, tags) and is shown as text, never as markup. Columns instead of rows keep 100,000 samples small.

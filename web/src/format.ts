@@ -1,5 +1,5 @@
 // Numbers for people. Times come in nanoseconds. The same number has the same text as in the parts of the page that the
-// report writes: crates/render/tests/numbers.json has cases that both must pass.
+// report writes: crates/report/tests/numbers.json has cases that both must pass.
 
 export interface Unit {
   sign: string;

@@ -8,7 +8,7 @@ use crate::own_program;
 use crate::run::command::{Caller, timed_for};
 use std::ffi::OsString;
 use std::path::Path;
-use tarebench::render::kit::hints::Hints;
+use tarebench::report::hints::Hints;
 
 pub use crate::exit::{Exit, Failure};
 pub use crate::run::command::Timed;

@@ -53,12 +53,12 @@ pub fn check_open() -> Result<(), Failure> {
 /// A command in a message: its beginning and its end, if it is long.
 pub fn short(text: &str) -> Cow<'_, str> {
     const COLUMNS: usize = 60;
-    tarebench::render::kit::text::cut_middle(text, COLUMNS, "…")
+    tarebench::report::text::cut_middle(text, COLUMNS, "…")
 }
 
 /// Prints a failure: one sentence, and its hint.
 pub fn error(failure: &Failure) {
-    let clean = |text: &str| tarebench::render::kit::text::escape(text).into_owned();
+    let clean = |text: &str| tarebench::report::text::escape(text).into_owned();
     eprintln!("tare: {}", clean(&failure.message));
     if let Some(hint) = &failure.hint {
         eprintln!("      {}", clean(hint));
@@ -67,7 +67,7 @@ pub fn error(failure: &Failure) {
 
 /// A name and the option of the store as the end of a suggested command: the name is one word for the shell, and no option for tare.
 pub fn named(name: &str, db_option: &str) -> String {
-    let word = shell_words::quote(&tarebench::render::kit::text::escape(name)).into_owned();
+    let word = shell_words::quote(&tarebench::report::text::escape(name)).into_owned();
     if name.starts_with('-') { format!("{db_option} -- {word}") } else { format!(" {word}{db_option}") }
 }
 

@@ -15,8 +15,8 @@ use tarebench::core::run::schedule::executions;
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
 use tarebench::render::documents::progress::{gate_line, line as step_line};
-use tarebench::render::kit::progress::{Done, ProgressParts, line};
-use tarebench::render::kit::style::Style;
+use tarebench::report::progress::{Done, ProgressParts, line};
+use tarebench::report::style::Style;
 use tarebench::run::session::RunEvent;
 
 /// Shortest time between two drawings; short samples follow each other without one.
@@ -132,7 +132,7 @@ impl RunProgress {
             }
             RunEvent::Warning(text) => {
                 self.line.clear();
-                eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(text));
+                eprintln!("tare: warning: {}", tarebench::report::text::escape(text));
             }
         }
     }

@@ -99,7 +99,7 @@ impl<'a> PushAtEnd<'a> {
 /// What is wrong with the name.
 pub fn check(name: &OsStr) -> Result<(), Failure> {
     if let Some(warning) = server_name(name, &environment)?.warning {
-        eprintln!("tare: warning: {}", tarebench::render::kit::text::escape(&warning));
+        eprintln!("tare: warning: {}", tarebench::report::text::escape(&warning));
     }
     Ok(())
 }
@@ -107,7 +107,7 @@ pub fn check(name: &OsStr) -> Result<(), Failure> {
 /// What was copied, in one line; `what` begins it, such as "pushed to".
 pub fn said(what: &str, to: &str, delivered: &Delivered) -> String {
     use tarebench::store::copy::Pushed;
-    let to = tarebench::render::kit::text::escape(to);
+    let to = tarebench::report::text::escape(to);
     let there = delivered.there;
     let same = match delivered.here {
         // Warm-ups, too, which other commands do not count as samples.

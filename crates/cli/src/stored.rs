@@ -10,7 +10,7 @@ use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::core::profile::data::Profile;
-use tarebench::render::kit::text::escape as clean;
+use tarebench::report::text::escape as clean;
 use tarebench::store;
 use tarebench::store::{DocumentArchive, NamedDocument, Store, StoreError};
 

@@ -9,8 +9,8 @@ use crate::replace::write_text;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::render::kit::web::html as web;
 use tarebench::render::trace::terminal::{json, summary, text};
+use tarebench::report::web::html as web;
 use tarebench::sys::clock;
 use tarebench::trace::{TraceError, TracePlan, measure};
 

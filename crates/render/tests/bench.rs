@@ -16,9 +16,9 @@ use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
 use tarebench_render::documents::list::{DocumentRow, table};
 use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
-use tarebench_render::kit::markup::Markup;
-use tarebench_render::kit::number::TimeUnit;
-use tarebench_render::kit::style::Style;
+use tarebench_report::markup::Markup;
+use tarebench_report::number::TimeUnit;
+use tarebench_report::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 fn timing(counts: &[u64]) -> Timing {

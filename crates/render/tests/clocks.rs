@@ -8,7 +8,7 @@ use tarebench_core::kbest::clock_choice::choose;
 use tarebench_core::kbest::clocks::{ClockKind, Clocks, MeasuredClock, Mechanism, ReadingMethod};
 use tarebench_core::kbest::interval_counting::clock_tick_rate;
 use tarebench_render::kbest::clocks::{ClocksRequest, json, sentences, terminal};
-use tarebench_render::kit::style::Style;
+use tarebench_report::style::Style;
 
 fn clocks() -> Clocks {
     let mechanism = |kind, way, resolution, latency, went_back| Mechanism {

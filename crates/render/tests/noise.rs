@@ -23,13 +23,13 @@ use tarebench_core::noise::undisturbed::UndisturbedRule;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::trace::timeline::ClockPair;
 use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, Stolen, TraceTask};
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::svg::figures::figures;
-use tarebench_render::kit::web::html as web;
-use tarebench_render::kit::web::page::{Page, PageFigure};
 use tarebench_render::noise::figures::figure;
 use tarebench_render::noise::platform::ShownNoise;
 use tarebench_render::noise::several;
+use tarebench_report::style::Style;
+use tarebench_report::svg::figures::figures;
+use tarebench_report::web::html as web;
+use tarebench_report::web::page::{Page, PageFigure};
 
 const HOSTILE: &str = "<script>alert(1)</script>";
 

@@ -7,11 +7,11 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::{FamilyExecutions, Observation};
 use tarebench_core::profile::lacking::Lacking;
-use tarebench_render::kit::hints::Hints;
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::web::html as web;
-use tarebench_render::kit::web::page::{DualOrWhy, PageRole};
 use tarebench_render::profile::terminal as profile;
+use tarebench_report::hints::Hints;
+use tarebench_report::style::Style;
+use tarebench_report::web::html as web;
+use tarebench_report::web::page::{DualOrWhy, PageRole};
 
 const MS: i64 = 1_000_000;
 

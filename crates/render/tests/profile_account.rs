@@ -7,9 +7,9 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Profile, ProfilePart};
 use tarebench_core::profile::dual::{FamilyExecutions, Observation};
 use tarebench_core::profile::waits::FamilyWaits;
-use tarebench_render::kit::hints::Hints;
-use tarebench_render::kit::style::Style;
 use tarebench_render::profile::{page, terminal};
+use tarebench_report::hints::Hints;
+use tarebench_report::style::Style;
 
 const MS: i64 = 1_000_000;
 

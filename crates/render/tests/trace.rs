@@ -10,9 +10,9 @@ use tarebench_core::trace::activity::{Gap, Trace};
 use tarebench_core::trace::explained::{Explained, TraceRecording, explain};
 use tarebench_core::trace::timeline::ClockPair;
 use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, TraceTask};
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::web::html as web;
 use tarebench_render::trace::terminal::{Activity, Made, json, parse, summary, text};
+use tarebench_report::style::Style;
+use tarebench_report::web::html as web;
 
 const HOSTILE: &str = "a)b <script>";
 /// Cycles of a millisecond.

@@ -40,6 +40,7 @@ pub mod written;
 pub use tarebench_core as core;
 pub use tarebench_host as host;
 pub use tarebench_render as render;
+pub use tarebench_report as report;
 pub use tarebench_run::RunError;
 pub use tarebench_store as store;
 pub use tarebench_sys as sys;

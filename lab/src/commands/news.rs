@@ -3,7 +3,7 @@
 use crate::data::state::LabMachineState;
 use crate::work::agent::AgentNews;
 use crate::work::task::TaskNews;
-use tarebench::render::kit::text::escape;
+use tarebench::report::text::escape;
 
 /// One line of an agent's news.
 pub fn agent_line(news: &AgentNews<'_>) -> String {

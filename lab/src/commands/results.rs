@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::render::documents::list::{DocumentRow, table};
-use tarebench::render::kit::json::pretty;
+use tarebench::report::json::pretty;
 use tarebench::store::{RunFilter, RunSummary, Store};
 use tarebench_cli::args::store::StoredId;
 use tarebench_cli::args::style::TableStyleArgs;

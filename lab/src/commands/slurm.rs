@@ -9,7 +9,7 @@ use crate::work::slurm::control as ask_slurm;
 use crate::work::submit::{SlurmSubmit, SubmitError, start_jobs, submission};
 use std::collections::BTreeSet;
 use std::path::Path;
-use tarebench::render::kit::text::escape;
+use tarebench::report::text::escape;
 use tarebench_cli::exit::Failure;
 
 /// What Slurm is to do with a campaign's jobs.

@@ -179,11 +179,11 @@ fn shown(
     let text = match summary {
         Some(summary) if args.json => json::submitted(summary, tasks).map_err(Failure::system)?,
         Some(summary) => terminal::submitted(summary, campaign, tasks, clock::realtime(), &show.style),
-        None if args.json => tarebench::render::kit::json::pretty(&tasks).map_err(Failure::system)? + "\n",
+        None if args.json => tarebench::report::json::pretty(&tasks).map_err(Failure::system)? + "\n",
         None => {
             let n = tasks.len();
             let words = tasks.first().map(|t| shell_words::join(&t.arguments)).unwrap_or_default();
-            let words = tarebench::render::kit::text::escape(&words);
+            let words = tarebench::report::text::escape(&words);
             format!("{n} task{} would be queued, each: tare run {words}\n", if n == 1 { "" } else { "s" })
         }
     };

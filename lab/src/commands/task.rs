@@ -13,7 +13,7 @@ use crate::work::task::{BetweenSamples, LabWork, TaskEnd};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use tarebench::render::kit::text::escape;
+use tarebench::report::text::escape;
 use tarebench::run::session::ImportTrust;
 use tarebench::sys::signals::Signals;
 use tarebench_cli::args::style::PlainStyleArgs;

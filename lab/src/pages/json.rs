@@ -8,8 +8,8 @@ use crate::pages::page::left::time_left;
 use crate::pages::said::{answers, remarks};
 use serde::Serialize;
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::style::Style;
+use tarebench_report::error::RenderError;
+use tarebench_report::style::Style;
 
 /// The head of each document, and what it holds.
 #[derive(Serialize)]
@@ -21,7 +21,7 @@ struct LabJson<T> {
 }
 
 fn document(format: &'static str, holds: impl Serialize) -> Result<String, RenderError> {
-    Ok(tarebench_render::kit::json::pretty(&LabJson { format, version: 1, holds })? + "\n")
+    Ok(tarebench_report::json::pretty(&LabJson { format, version: 1, holds })? + "\n")
 }
 
 /// `{"format":"tare-lab-campaigns","version":1,"campaigns":[{"id":3,"name":"…","state":"running",…}]}`.
@@ -96,7 +96,7 @@ mod tests {
     use crate::pages::nodes_fixtures;
     use crate::pages::page::fixtures;
     use serde_json::Value;
-    use tarebench_render::kit::text::hidden;
+    use tarebench_report::text::hidden;
 
     fn read(text: &str) -> Value {
         assert!(!text.chars().any(|c| c != '\n' && hidden(c)), "{}", text.escape_debug());

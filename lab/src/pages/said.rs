@@ -4,9 +4,9 @@ use crate::data::nodes::{FleetGroups, FleetSpread, NodeFleet, NodeRow, NodesRepo
 use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_render::compare::history::said::with_interval;
-use tarebench_render::kit::number;
-use tarebench_render::kit::style::Glyphs;
-use tarebench_render::kit::words::plural;
+use tarebench_report::number;
+use tarebench_report::style::Glyphs;
+use tarebench_report::words::plural;
 
 /// Most machines that get a sentence of their own.
 const SENTENCES: usize = 5;

@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::date::date;
 use tarebench_core::base::units::Nanos;
 use tarebench_render::compare::history::said::with_interval;
-use tarebench_render::kit::number;
-use tarebench_render::kit::screen::ScreenText;
-use tarebench_render::kit::style::{Paint, Style};
-use tarebench_render::kit::table::{Table, draw};
-use tarebench_render::kit::text::cut_middle;
-use tarebench_render::kit::words::plural;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{Table, draw};
+use tarebench_report::text::cut_middle;
+use tarebench_report::words::plural;
 
 /// Most columns of a machine's name.
 const NAME: usize = 24;

@@ -12,7 +12,7 @@ use crate::sheets::sheet_page::sheet_figures;
 use crate::sheets::sheet_terminal::sheet_text;
 use clap::Args;
 use tarebench::core::documents::head::{DocumentHead, Id};
-use tarebench::render::kit::json;
+use tarebench::report::json;
 use tarebench_cli::exit::{Exit, Failure};
 use tarebench_cli::files::write_files;
 use tarebench_cli::output::print;

@@ -5,11 +5,11 @@ use crate::data::samples::PlannedTime;
 use crate::data::series::SampleStudy;
 use serde::Serialize;
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::json;
-use tarebench_render::kit::number;
-use tarebench_render::kit::screen::ScreenText;
-use tarebench_render::kit::style::{Paint, Style};
+use tarebench_report::error::RenderError;
+use tarebench_report::json;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
 
 /// A study in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,9 +5,9 @@ use crate::data::histogram::TimeHistogram;
 use crate::sheets::timing_parts::linear;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::statistics::series::Summary;
-use tarebench_render::kit::number;
-use tarebench_render::kit::number::{TimeScale, TimeUnit};
-use tarebench_render::kit::web::page::{Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
 
 /// Times of one row in ms, with two digits of its standard deviation.
 pub(crate) struct RowScale(TimeScale);

@@ -4,8 +4,8 @@ use crate::data::clocks::{ClockStatistics, ClocksProgram, ClocksStudyReport, Exe
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{ROBUST, execution_figure, named, spread_cell, spread_sentence, timing_table};
 use tarebench_core::base::reading::Reading;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
+use tarebench_report::number;
+use tarebench_report::table::Table;
 
 /// What users call a clock.
 fn clock_name(clock: ExecutionClock) -> &'static str {

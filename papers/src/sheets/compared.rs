@@ -5,10 +5,10 @@ use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::terminal::{FLOOR, counted, time};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_render::documents::machine::described;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::text::escape;
-use tarebench_render::kit::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
 /// What a study is called beside others: its number, machine and kernel.
 fn label(head: &DocumentHead) -> String {

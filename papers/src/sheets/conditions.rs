@@ -4,8 +4,8 @@ use crate::data::condition_tables::{ConditionComparison, ConditionTable, SpreadC
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{ROBUST, execution_figure, spread_cell, spread_sentence, timing_table};
 use tarebench_core::statistics::spread::SpreadRatio;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
+use tarebench_report::number;
+use tarebench_report::table::Table;
 
 /// Where the paper has the counterparts.
 pub(crate) struct ConditionPlaces {

@@ -5,9 +5,9 @@ use tarebench_core::statistics::correlation::{
     CorrelationError, CorrelationEstimate, CorrelationGrowth, NoCorrelation, RawAndTrimmed,
 };
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity};
 
 /// What intervals of correlations are, for notes.
 pub(crate) const INTERVALS: &str = "The 95 % intervals are on Fisher's scale. Their standard error is the larger one of Fisher's, with \

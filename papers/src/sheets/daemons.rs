@@ -8,7 +8,7 @@ use crate::sheets::correlation_parts::{
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{ms, named};
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_render::kit::table::Table;
+use tarebench_report::table::Table;
 
 /// Table 8 and figures 33 to 39 of the report on program execution time.
 pub fn sheet(report: &DaemonsReport) -> StudySheet {

@@ -8,9 +8,9 @@ use crate::sheets::timing_parts::{
     spread_sentence, timing_table,
 };
 use tarebench_core::statistics::bands::ValueBands;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::PageQuantity;
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::PageQuantity;
 
 /// EMP figures 2 and 9, tables II and III.
 pub fn sheet(report: &EtPtReport) -> StudySheet {

@@ -5,9 +5,9 @@ use crate::sheets::conditions::{condition_name, contrasts};
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{by_length, length_figure, ms, spread_sentence};
 use tarebench_core::machine::data::Standing;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{PageCurve, PageFigure, PageQuantity};
 
 /// What each of EMPv1 to EMPv4 asks of the machine.
 const STEPS: [&str; 4] =

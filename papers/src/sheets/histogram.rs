@@ -6,8 +6,8 @@ use crate::sheets::programs::table_section;
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{ms, named};
 use tarebench_core::statistics::mixture::{HIGHEST_VALLEY, LEAST_GAIN, LEAST_SEPARATION, LEAST_WEIGHT};
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
+use tarebench_report::number;
+use tarebench_report::table::Table;
 
 /// The report's figures 14, 15, 17 to 20, and its first two conclusions.
 pub fn sheet(report: &HistogramReport) -> StudySheet {

@@ -1,8 +1,8 @@
 //! CS:APP figure 9.8, with the book's axes: the error of interval counting over the time that the computation takes.
 
 use crate::data::interval_points::{CLOSE, IntervalPoint, interval_accuracy};
-use tarebench_render::kit::number;
-use tarebench_render::kit::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
+use tarebench_report::number;
+use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
 /// The book's horizontal axis ends here, ns.
 pub(crate) const UNTIL: f64 = 300e6;
@@ -64,7 +64,7 @@ pub fn figure_9_8(id: &str, what: &str, all: &[IntervalPoint]) -> Option<PageFig
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tarebench_render::kit::svg::figures::figure;
+    use tarebench_report::svg::figures::figure;
 
     #[test]
     fn a_point_for_each_measurement_and_the_books_axes() {

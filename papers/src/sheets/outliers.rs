@@ -7,9 +7,9 @@ use crate::sheets::checked_parts::{
 };
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{linear, named};
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
 
 /// EMP figure 16 and table XIX; the report's table 6, figures 2 to 11.
 pub fn sheet(report: &OutliersReport) -> StudySheet {

@@ -12,9 +12,9 @@ use crate::sheets::terminal::{
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::{DocumentHead, Status};
 use tarebench_render::documents::machine::described;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::text::escape;
-use tarebench_render::kit::web::page::{
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{
     Band, Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
 };
 

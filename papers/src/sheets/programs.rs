@@ -5,9 +5,9 @@ use crate::sheets::checked_parts::{discards, first_check_remarks, relative_error
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{logarithmic, ms, named, with_interval};
 use tarebench_core::statistics::deviations::DeviationRatio;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
 
 /// EMP figure 19; SEDONA figure 1.
 pub fn sheet(report: &ProgramsReport) -> StudySheet {

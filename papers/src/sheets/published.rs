@@ -2,7 +2,7 @@
 
 use crate::data::published::{PublishedCell, PublishedColumn, PublishedTable, of};
 use crate::sheets::sheet::SheetSection;
-use tarebench_render::kit::table::Table;
+use tarebench_report::table::Table;
 
 /// The counterparts of a command: `study scaling`.
 pub fn published_tables(command: &str) -> Vec<Table> {

@@ -3,8 +3,8 @@
 
 use crate::data::published::{PublishedCell, PublishedTable, by_id};
 use crate::sheets::interval_figure::UNTIL;
-use tarebench_render::kit::number::chance;
-use tarebench_render::kit::web::page::{Join, Page, PageCurve, PageFigure};
+use tarebench_report::number::chance;
+use tarebench_report::web::page::{Join, Page, PageCurve, PageFigure};
 
 /// Looks of curves repeat after so many; the first of them is a solid line.
 const LOOKS: usize = 8;
@@ -200,8 +200,8 @@ fn delayed() -> Vec<PublishedCurve> {
 mod tests {
     use super::*;
     use crate::sheets::timing_parts::{by_length, length_figure};
-    use tarebench_render::kit::svg::figures::figure;
-    use tarebench_render::kit::web::page::PageQuantity;
+    use tarebench_report::svg::figures::figure;
+    use tarebench_report::web::page::PageQuantity;
 
     fn of(command: &str, figure: &str) -> Vec<(String, Vec<(f64, f64)>)> {
         published_curves(command, figure)

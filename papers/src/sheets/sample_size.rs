@@ -8,8 +8,8 @@ use crate::sheets::checked_parts::{first_check_remarks, relative_error};
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{logarithmic, ms};
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Band, Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Band, Join, PageCurve, PageFigure, PageQuantity};
 
 /// A measure of a program.
 type Measured = fn(&SizedProgram) -> &SizeTable;

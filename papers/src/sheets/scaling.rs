@@ -4,7 +4,7 @@ use crate::data::scaling::ScalingReport;
 use crate::sheets::conditions::{ConditionPlaces, comparison_sheet, condition_name};
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{SLOPES, by_length, growth_sentence, length_figure};
-use tarebench_render::kit::web::page::PageQuantity;
+use tarebench_report::web::page::PageQuantity;
 
 /// EMP figure 12, table VI; table 3 and figure 1 of the report on program execution time.
 pub fn sheet(report: &ScalingReport) -> StudySheet {

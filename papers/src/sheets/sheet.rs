@@ -1,8 +1,8 @@
 //! What every study of samples shows: its tables in the papers' columns, and its figures. The terminal, the page, SVG and CSV are made
 //! of it.
 
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::PageFigure;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::PageFigure;
 
 /// Tables and figures of a study.
 #[derive(Clone, Debug, Default, PartialEq)]

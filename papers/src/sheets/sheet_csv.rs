@@ -1,9 +1,9 @@
 //! The tables of a study as files of CSV.
 
 use crate::sheets::sheet::SheetSection;
-use tarebench_render::kit::csv;
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::table::{Table, TableRow};
+use tarebench_report::csv;
+use tarebench_report::error::RenderError;
+use tarebench_report::table::{Table, TableRow};
 
 /// A file name and the text of each table that has rows: the section's id, with a number from the second table on.
 ///

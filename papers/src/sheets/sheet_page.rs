@@ -6,11 +6,11 @@ use crate::sheets::published_curves::add_published;
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::view::StudyView;
 use tarebench_core::base::date::{TimeZone, date};
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::svg::figures::figures;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::text::escape;
-use tarebench_render::kit::web::page::{Page, PageFigure, PageKind, PagePart, PageRemark};
+use tarebench_report::error::RenderError;
+use tarebench_report::svg::figures::figures;
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{Page, PageFigure, PageKind, PagePart, PageRemark};
 
 /// The page of a study, finished or not.
 pub fn study_page(view: &StudyView<'_>, zone: &TimeZone, foot: String) -> Page {
@@ -116,7 +116,7 @@ fn cleaned(table: &Table) -> Table {
 mod tests {
     use super::*;
     use crate::sheets::sheet_terminal::tests::{gap_view, with_view};
-    use tarebench_render::kit::web::page::{Band, Join, PageAxis, PageCurve, PageQuantity, PageScale};
+    use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageQuantity, PageScale};
 
     fn axis(title: &str, quantity: PageQuantity, scale: PageScale) -> PageAxis {
         PageAxis { title: title.to_owned(), quantity, scales: vec![scale], floor: None, shown: None }

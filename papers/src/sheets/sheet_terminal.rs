@@ -3,10 +3,10 @@
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::view::StudyView;
 use crate::sheets::wide_table::draw_whole;
-use tarebench_render::kit::screen::ScreenText;
-use tarebench_render::kit::style::{Paint, Style};
-use tarebench_render::kit::table::{Table, TableRow};
-use tarebench_render::kit::text;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{Table, TableRow};
+use tarebench_report::text;
 
 /// The study's facts, answers and tables; `published` are the papers' values, if they are asked for.
 pub fn study_text(view: &StudyView<'_>, published: &[Table], style: &Style) -> String {

@@ -10,7 +10,7 @@ use crate::sheets::timing_parts::named;
 use tarebench_core::statistics::correlation::NoCorrelation;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::statistics::serial::SerialCorrelation;
-use tarebench_render::kit::table::Table;
+use tarebench_report::table::Table;
 
 /// Figures 29 to 32 of the report on program execution time.
 pub fn sheet(report: &SuccessiveReport) -> StudySheet {

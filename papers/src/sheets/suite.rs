@@ -5,7 +5,7 @@ use crate::sheets::checked_parts::relative_error;
 use crate::sheets::programs::{against, answers, remarks, spreads, table_section};
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{ms, named};
-use tarebench_render::kit::table::Table;
+use tarebench_report::table::Table;
 
 /// EMP table XXVI; SEDONA table 3.
 pub fn sheet(report: &SuiteReport) -> StudySheet {

@@ -10,14 +10,14 @@ use crate::sheets::wide_table::draw_whole;
 use serde::Serialize;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_render::documents::machine::described;
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::number;
-use tarebench_render::kit::screen::ScreenText;
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::svg::curves;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page;
-use tarebench_render::kit::web::page::{Join, PageCurve, PageQuantity, PageScale};
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Style;
+use tarebench_report::svg::curves;
+use tarebench_report::table::Table;
+use tarebench_report::web::page;
+use tarebench_report::web::page::{Join, PageCurve, PageQuantity, PageScale};
 
 /// The error that the book's figures do not go below.
 pub(crate) const FLOOR: f64 = 0.001;
@@ -316,7 +316,7 @@ pub fn json(
 ) -> Result<String, RenderError> {
     let tables = tables(report, true);
     let document = StudyJson { format: "tare-study", version: 1, head, plan, tables, published, parts };
-    Ok(tarebench_render::kit::json::compact(&document)? + "\n")
+    Ok(tarebench_report::json::compact(&document)? + "\n")
 }
 
 /// Name and points of a curve.
@@ -492,7 +492,7 @@ mod tests {
     use tarebench_core::kbest::scheme::Parameters;
     use tarebench_core::kbest::timing::{Cache, Compensation, Timing, Trial};
     use tarebench_core::statistics::fit::LineFit;
-    use tarebench_render::kit::style::Style;
+    use tarebench_report::style::Style;
 
     fn head(title: &str) -> DocumentHead {
         DocumentHead {

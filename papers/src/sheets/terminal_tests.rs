@@ -17,9 +17,9 @@ use tarebench_core::run::plan::IgnoreFailure;
 use tarebench_core::sample::daemons::{Daemon, TaskKind};
 use tarebench_core::sample::data::{ClockShift, MetricReading, Outcome, Phase, Sample};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::text::columns;
+use tarebench_report::style::Style;
+use tarebench_report::table::Table;
+use tarebench_report::text::columns;
 
 /// Task lengths, s.
 const LENGTHS: [f64; 2] = [0.25, 1.0];

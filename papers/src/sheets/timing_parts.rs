@@ -4,10 +4,10 @@ use crate::data::timing_row::TimingRow;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::statistics::log_growth::LogGrowth;
 use tarebench_core::statistics::spread::{NoSpreadRatio, SpreadRatio, SpreadVerdict};
-use tarebench_render::kit::number;
-use tarebench_render::kit::number::{TimeScale, TimeUnit};
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
+use tarebench_report::number;
+use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
 /// What a robust spread is, for notes.
 pub(crate) const ROBUST: &str = "The robust spread is 1.48 times the median absolute deviation from the median, which is the \

@@ -4,9 +4,9 @@ use crate::data::variance::{KnownShare, ShareOrigin, VarianceCause, VarianceRepo
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{by_length, length_figure, linear, logarithmic, ms, named};
 use tarebench_core::base::reading::{Absent, Reading};
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Band, Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Band, Join, PageCurve, PageFigure, PageQuantity};
 
 /// Programs in one table: so many columns fit on a screen.
 const PROGRAMS: usize = 5;

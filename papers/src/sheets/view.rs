@@ -11,10 +11,10 @@ use tarebench_core::documents::head::{DocumentHead, Status};
 use tarebench_core::machine::data::{Factor, Standing};
 use tarebench_core::sample::data::Phase;
 use tarebench_render::documents::machine::described;
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::json;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::words::plural;
+use tarebench_report::error::RenderError;
+use tarebench_report::json;
+use tarebench_report::table::Table;
+use tarebench_report::words::plural;
 
 /// A stored study of samples with its report.
 pub struct StudyView<'a> {

@@ -3,10 +3,10 @@
 //! name its rows.
 
 use std::collections::BTreeSet;
-use tarebench_render::kit::screen::{ScreenText, StyledSpan};
-use tarebench_render::kit::style::Paint;
-use tarebench_render::kit::table::{Column, Table};
-use tarebench_render::kit::text;
+use tarebench_report::screen::{ScreenText, StyledSpan};
+use tarebench_report::style::Paint;
+use tarebench_report::table::{Column, Table};
+use tarebench_report::text;
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
@@ -219,7 +219,7 @@ fn draw_lines(page: &mut ScreenText<'_>, columns: &[WideColumn], paint: Paint, c
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tarebench_render::kit::style::Style;
+    use tarebench_report::style::Style;
 
     fn drawn(table: &Table, width: usize) -> String {
         let style = Style { width, ..Style::default() };

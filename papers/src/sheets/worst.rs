@@ -4,9 +4,9 @@ use crate::data::worst::{ERROR, WorstFamily, WorstReport, WorstSample};
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{linear, ms, named};
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_render::kit::number;
-use tarebench_render::kit::table::Table;
-use tarebench_render::kit::web::page::{Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
 
 /// Tables 5 and 9 to 12 of the report on program execution time.
 pub fn sheet(report: &WorstReport) -> StudySheet {

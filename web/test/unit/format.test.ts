@@ -10,7 +10,7 @@ interface Cases {
   digits: [number, number, string][];
 }
 const cases = JSON.parse(
-  readFileSync(new URL("../../../crates/render/tests/numbers.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../crates/report/tests/numbers.json", import.meta.url), "utf8"),
 ) as Cases;
 
 describe("the same text as in the report", () => {

@@ -15,11 +15,11 @@ use tarebench::core::documents::head::{DocumentHead, DocumentKind};
 use tarebench::core::run::report::data::RunReport;
 use tarebench::render::compare::{gate, stored};
 use tarebench::render::kbest::bench;
-use tarebench::render::kit::error::SamplesError;
-use tarebench::render::kit::markup;
-use tarebench::render::kit::style::Style;
 use tarebench::render::run::{csv, duet_csv, hyperfine, json};
 use tarebench::render::{kbest, run};
+use tarebench::report::error::SamplesError;
+use tarebench::report::markup;
+use tarebench::report::style::Style;
 use tarebench::run::samples::RunSamples;
 use tarebench::store::StoreError;
 
@@ -108,7 +108,7 @@ impl Exports {
 
     /// Writes the requested files for benchmarks: rows are benchmarks, samples are trials.
     pub fn write_bench(&self, shown: &bench::ShownBench<'_>, style: &Style) -> Result<(), Failure> {
-        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        let failed = |e: tarebench::report::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
             write(f, &bench::json(shown).map_err(failed)?)?;
         }
@@ -149,7 +149,7 @@ impl Exports {
         comparison: &StoredComparison,
         report: &StoredReport,
     ) -> Result<(), Failure> {
-        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        let failed = |e: tarebench::report::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
             write(f, &stored::json::json(head, comparison, report).map_err(failed)?)?;
         }
@@ -200,7 +200,7 @@ impl Exports {
     /// Writes the requested files.
     pub fn write(&self, report: &RunReport, samples: &RunSamples<'_>, style: &Style) -> Result<(), Failure> {
         let (unit, sort) = (style.unit, style.sort);
-        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        let failed = |e: tarebench::report::error::RenderError| Failure::system(e);
         if let Some(f) = &self.export_json {
             write_samples(f, &|out| json::write_full(out, report, samples, &style.hints))?;
         }

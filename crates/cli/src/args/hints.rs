@@ -1,6 +1,7 @@
 //! Texts of render's hints, which name the options of the command.
 
-use tarebench::render::kit::hints::{Hint, Hints};
+use tarebench::core::base::hint::Hint;
+use tarebench::report::hints::Hints;
 
 /// The text; `db` is ` --db FILE` if the store is not the default one, else empty.
 pub fn hints(db: &str) -> Hints {

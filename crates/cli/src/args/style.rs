@@ -17,11 +17,11 @@ use tarebench::core::run::report::data::{ComparedNumber, Measure, RunReport};
 use tarebench::core::run::report::metrics::NoMetricRatio;
 use tarebench::core::sample::counters::Counter;
 use tarebench::render::kbest::bench;
-use tarebench::render::kit::number::TimeUnit;
-use tarebench::render::kit::style::{Sort, Style};
-use tarebench::render::kit::text::escape;
 use tarebench::render::run::json;
 use tarebench::render::run::terminal::report as terminal;
+use tarebench::report::number::TimeUnit;
+use tarebench::report::style::{Sort, Style};
+use tarebench::report::text::escape;
 use tarebench::run::samples::RunSamples;
 use tarebench::sys::events::EventSet;
 

@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use std::path::Path;
 use tarebench::builds::BuildNews;
 use tarebench::builds::error::{BuildsError, short_id};
-use tarebench::render::kit::text::escape;
+use tarebench::report::text::escape;
 
 /// Prints what happens while they are made.
 pub fn say(news: BuildNews) {

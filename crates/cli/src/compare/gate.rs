@@ -30,7 +30,7 @@ use tarebench::core::sample::probes::GateRule;
 use tarebench::core::statistics::intervals::FEWEST;
 use tarebench::core::statistics::sequential::MOST_BLOCKS;
 use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
-use tarebench::render::kit::text::escape;
+use tarebench::report::text::escape;
 use tarebench::run::session::StorePlace;
 use tarebench::store::Store;
 use tarebench::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteConditions};

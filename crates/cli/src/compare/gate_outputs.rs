@@ -76,7 +76,7 @@ impl GateOutputs {
         if !show.is_quiet() && !self.files().any(|f| is_standard_output(f)) {
             print(&gate_text(gate, report, &show.style));
         }
-        let failed = |e: tarebench::render::kit::error::RenderError| Failure::system(e);
+        let failed = |e: tarebench::report::error::RenderError| Failure::system(e);
         if let Some(file) = &self.summary {
             write(file, &markdown(gate, report))?;
         }
@@ -118,7 +118,7 @@ fn add_to_job_summary(text: &str) {
     let opened = OpenOptions::new().append(true).create(true).open(&file);
     if let Err(e) = opened.and_then(|mut f| f.write_all(text.as_bytes())) {
         let file = file.to_string_lossy();
-        let file = tarebench::render::kit::text::escape(&file);
+        let file = tarebench::report::text::escape(&file);
         eprintln!("tare: warning: the summary could not be added to {file}: {e}");
     }
 }

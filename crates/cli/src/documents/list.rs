@@ -13,7 +13,7 @@ use tarebench::core::base::units::Nanos;
 use tarebench::core::documents::head::Status;
 use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::render::documents::list::{DocumentRow, table};
-use tarebench::render::kit::json;
+use tarebench::report::json;
 use tarebench::store::{DocumentFilter, DocumentSummary, RunFilter, RunSummary, Store, StoreError};
 
 /// List stored results: runs, profiles, noise measurements, studies, benchmarks, comparisons and gates

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use tarebench::copy::{Delivered, deliver, everything};
-use tarebench::render::kit::json;
+use tarebench::report::json;
 use tarebench::store::copy::Pushed;
 use tarebench::store::{NamedDocument, Store, open_place, open_place_read_only};
 

@@ -14,9 +14,9 @@ use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::profile::data::Profile;
-use tarebench::render::kit::hints::Hints;
-use tarebench::render::kit::web::html as web;
-use tarebench::render::kit::web::page::Page;
+use tarebench::report::hints::Hints;
+use tarebench::report::web::html as web;
+use tarebench::report::web::page::Page;
 use tarebench::store::{NamedDocument, Store};
 
 /// Write a stored result of any kind as a self-contained HTML page
@@ -81,7 +81,7 @@ struct Report {
 impl Report {
     /// With the figures of its page.
     fn new(page: Page, stem: String) -> Result<Report, Failure> {
-        let figures = tarebench::render::kit::svg::figures::figures(&page).map_err(Failure::system)?;
+        let figures = tarebench::report::svg::figures::figures(&page).map_err(Failure::system)?;
         Ok(Report { page, figures, stem })
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
 use tarebench::inc::calibration::{CalibrationError, IncCalibration};
 use tarebench::inc::workload::increments;
-use tarebench::render::kit::number;
+use tarebench::report::number;
 use tarebench::run::session::store_path;
 use tarebench::sys::clock;
 

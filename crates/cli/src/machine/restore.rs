@@ -6,8 +6,8 @@ use crate::output::print;
 use clap::Args;
 use tarebench::host::restore;
 use tarebench::host::restore::{How, RestoreItem, RestoreOutcome, Restored};
-use tarebench::render::kit::json;
-use tarebench::render::kit::text::escape;
+use tarebench::report::json;
+use tarebench::report::text::escape;
 use tarebench::sys::signals::Signals;
 
 /// Restore the settings that `tare tune` or `tare run --tune` changed

@@ -15,8 +15,8 @@ use tarebench::host::setting::Setting;
 use tarebench::host::state::{Pending, State, TuneError};
 use tarebench::host::tune;
 use tarebench::host::tune::{Stand, TuneItem, TuneReport, TuneRequest, Tuned};
-use tarebench::render::kit::json;
-use tarebench::render::kit::text::escape;
+use tarebench::report::json;
+use tarebench::report::text::escape;
 use tarebench::sys::process::effective_uid;
 use tarebench::sys::signals::Signals;
 

@@ -15,8 +15,8 @@ use tarebench::core::noise::data::Heuristic;
 use tarebench::core::noise::data::{NoisePlan, PhaseScheduling, PhaseSource};
 use tarebench::documents::{MeasureOptions, Stopped};
 use tarebench::noise::measure::{MeasuredNoise, choose_cpus, failed, measure, rate, tick};
-use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::figures::figure;
+use tarebench::report::web::html as web;
 use tarebench::sys::noise::HIGHEST;
 use tarebench::sys::signals::Signals;
 

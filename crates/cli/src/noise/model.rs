@@ -8,8 +8,8 @@ use std::num::NonZeroU64;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::noise::model::Probability;
 use tarebench::core::noise::question::{NoiseQuestion, answer};
-use tarebench::render::kit::style::Style;
 use tarebench::render::noise::question::{json, terminal};
+use tarebench::report::style::Style;
 
 #[derive(Args)]
 #[command(next_help_heading = "Without measuring")]

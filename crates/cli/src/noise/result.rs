@@ -14,10 +14,10 @@ use tarebench::core::documents::head::DocumentHead;
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
-use tarebench::render::kit::style::Style;
-use tarebench::render::kit::table::Table;
-use tarebench::render::kit::web::page::Page;
 use tarebench::render::noise::terminal::{json, terminal};
+use tarebench::report::style::Style;
+use tarebench::report::table::Table;
+use tarebench::report::web::page::Page;
 
 /// How a measurement is shown, when it was made and later.
 #[derive(Args)]

@@ -13,10 +13,10 @@ use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::measure::{load, reported_over};
-use tarebench::render::kit::svg::figures::figures;
-use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
+use tarebench::report::svg::figures::figures;
+use tarebench::report::web::html as web;
 use tarebench::store::{NamedDocument, Store};
 
 /// Show stored measurements; several of them with a curve each in one figure

@@ -12,9 +12,9 @@ use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::profile::lacking::{Lacking, lacking};
 use tarebench::profile as profiling;
-use tarebench::render::kit::json;
-use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
+use tarebench::report::json;
+use tarebench::report::text::escape as clean;
 use tarebench::store::{NamedDocument, RunFilter, Store};
 
 /// Lists.
@@ -203,7 +203,7 @@ fn checked(
     profile: &Profile,
     store: &dyn Store,
     runs: u32,
-    style: &tarebench::render::kit::style::Style,
+    style: &tarebench::report::style::Style,
 ) -> Result<Exit, Failure> {
     let mut samples = Vec::new();
     let mut seen = 0;

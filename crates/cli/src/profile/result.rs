@@ -10,8 +10,8 @@ use crate::stored::unfinished;
 use tarebench::core::documents::head::Id;
 use tarebench::core::profile::data::Profile;
 use tarebench::profile as profiling;
-use tarebench::render::kit::style::Style;
 use tarebench::render::profile::terminal::terminal;
+use tarebench::report::style::Style;
 use tarebench::store::Store;
 use tarebench::sys::clock;
 

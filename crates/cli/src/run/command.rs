@@ -129,7 +129,7 @@ fn beside_agents(show: &Show) -> Option<MachineLock> {
 /// Names the programs that the shell runs without an option that requests it.
 pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {
     let Some((text, syntax)) = by_shell.first() else { return };
-    let text = tarebench::render::kit::text::escape(text);
+    let text = tarebench::report::text::escape(text);
     let text = short(&text);
     let others = match by_shell.len() - 1 {
         0 => String::new(),
@@ -137,7 +137,7 @@ pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {
         n => format!(", and {n} other programs"),
     };
     let syntax = syntax.to_string();
-    let syntax = tarebench::render::kit::text::escape(&syntax);
+    let syntax = tarebench::report::text::escape(&syntax);
     eprintln!("tare: /bin/sh runs `{text}`{others}, because it has {syntax}; use -N to forbid this");
 }
 

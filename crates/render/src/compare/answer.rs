@@ -2,11 +2,11 @@
 
 use crate::compare::duets;
 use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, by_number, short};
-use crate::kit::counted::{basis, name_of};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
+use crate::counted::{basis, name_of};
 use tarebench_core::run::report::data::RunReport;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
 
 /// Draws the answer for a run of two programs.
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {

@@ -1,13 +1,13 @@
 //! What is said of the design of a comparison: its blocks of several executions, when it stopped, and what its control shows.
 
 use crate::compare::sentence::figures;
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::words::plural;
 use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, MeasureRatio, RatioBasis, RunReport};
 use tarebench_core::run::report::findings::RemarkKind;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::words::plural;
 
 /// Draws why a measurement stopped that was to detect a difference. That it did not reach it is a warning.
 pub(crate) fn detected(page: &mut ScreenText<'_>, report: &RunReport) {
@@ -95,11 +95,11 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::style::Style;
     use crate::run::fixtures;
     use crate::run::terminal::report::run_report;
     use tarebench_core::compare::ratio::Verdict;
     use tarebench_core::run::report::findings::Remark;
+    use tarebench_report::style::Style;
 
     fn names() -> Vec<String> {
         vec!["gzip".to_owned(), "xz".to_owned(), "gzip (control)".to_owned()]
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(others, without.lines().collect::<Vec<_>>());
         assert_eq!(with.lines().filter(|l| l.starts_with("control:")).count(), 1);
         // In a table it is the last row, though the reference, which takes as long, is slower than the other program.
-        let table = crate::run::markup::markdown(&r, None, crate::kit::style::Sort::MeanTime);
+        let table = crate::run::markup::markdown(&r, None, tarebench_report::style::Sort::MeanTime);
         let rows: Vec<&str> = table.trim_end().lines().collect();
         assert!(rows.last().is_some_and(|row| row.contains("(control)")), "{table}");
         assert!(rows[rows.len() - 2].contains("gzip"), "{table}");

@@ -2,16 +2,16 @@
 
 use crate::compare::duets::{DuetNote, accounts, reason, sentences};
 use crate::compare::page::word;
-use crate::kit::hints::Hints;
-use crate::kit::markup::ABSENT;
-use crate::kit::number;
-use crate::kit::table::Table;
-use crate::kit::text::escape;
-use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageDuets, PageFigure, PageQuantity, PageScale};
-use crate::kit::words::plural;
 use tarebench_core::run::blocks::{Blocks, RunBlocks};
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, RatioBasis, RunReport};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::hints::Hints;
+use tarebench_report::markup::ABSENT;
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageDuets, PageFigure, PageQuantity, PageScale};
+use tarebench_report::words::plural;
 
 /// The most points of all plots together.
 const POINTS: usize = 10_000;

@@ -1,19 +1,20 @@
 //! What is said of duets beside their ratio: what they can show, what they assume, why there are none.
 
 use crate::compare::sentence::{alone, figures, short};
-use crate::kit::hints::{Hint, Hints};
-use crate::kit::number;
-use crate::kit::number::time;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::words::plural;
 use std::collections::BTreeMap;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{DuetAccount, NoDuet};
 use tarebench_core::compare::gang::{GangMeans, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, MeasureRatio, RunReport};
 use tarebench_core::statistics::intervals::NoInterval;
+use tarebench_report::hints::Hints;
+use tarebench_report::number;
+use tarebench_report::number::time;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::words::plural;
 
 /// Process time in duets that is longer than alone by so much gets a note: the programs disturb each other's caches.
 const INFLATED: f64 = 0.05;
@@ -379,11 +380,11 @@ pub(crate) fn reason(why: &NoDuet, names: &[String], unicode: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::style::Style;
-    use crate::kit::text;
     use crate::run::fixtures;
     use crate::run::terminal::report::run_report;
     use tarebench_core::compare::gang::GangSummary;
+    use tarebench_report::style::Style;
+    use tarebench_report::text;
 
     fn said(r: &RunReport, width: usize, full: bool) -> String {
         run_report(r, &Style { width, full, hints: fixtures::hints(), ..Style::default() })

@@ -1,12 +1,12 @@
 //! Short names for the programs of a run, no two alike.
 
 use crate::compare::rows::parameters;
-use crate::kit::screen::ScreenText;
-use crate::kit::text;
-use crate::kit::words::words_of;
+use crate::words::words_of;
 use std::collections::BTreeSet;
 use tarebench_core::run::plan::Command;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::text;
 
 /// Widest name.
 const WIDEST: usize = 32;

@@ -3,13 +3,7 @@
 use crate::compare::duets::reason;
 use crate::compare::rows::{by_measure, by_number, ordering_mean, ranked};
 use crate::compare::sentence::{self, Answer, Sentence, answer, spelled, verdict_word};
-use crate::kit::counted;
-use crate::kit::markup::ABSENT;
-use crate::kit::number;
-use crate::kit::number::TimeScale;
-use crate::kit::text::escape;
-use crate::kit::web::page::{AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageDuets, PageEstimate};
-use crate::kit::words::plural;
+use crate::counted;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
@@ -17,6 +11,14 @@ use tarebench_core::run::report::data::{
     ComparedNumber, Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport,
 };
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::markup::ABSENT;
+use tarebench_report::number;
+use tarebench_report::number::TimeScale;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{
+    AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageDuets, PageEstimate,
+};
+use tarebench_report::words::plural;
 
 /// Id of a program's plot.
 pub(crate) fn plot_id(series: usize) -> String {

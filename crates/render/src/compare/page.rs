@@ -1,13 +1,14 @@
 //! The page's table of comparisons.
 
 use crate::compare::sentence::{chosen, verdict_word};
-use crate::kit::counted;
-use crate::kit::number;
-use crate::kit::table::Table;
-use crate::kit::text::escape;
-use crate::kit::words::{measure, plural};
+use crate::counted;
+use crate::words::measure;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, MeasureRatio, RatioBasis, RunReport};
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::words::plural;
 
 /// The ratios by every measure, with what each rests on; that of the answer first.
 pub(crate) fn comparison(report: &RunReport) -> Option<Table> {

@@ -1,12 +1,12 @@
 //! What the tables of programs share: their order, measures and parameters.
 
-use crate::kit::grid;
-use crate::kit::number::{TimeScale, TimeUnit, unit};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Sort;
-use crate::kit::text;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{ComparedNumber, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_report::grid;
+use tarebench_report::number::{TimeScale, TimeUnit, unit};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Sort;
+use tarebench_report::text;
 
 /// Index of the program that others are compared with.
 pub(crate) fn reference(report: &RunReport) -> Option<usize> {

@@ -1,10 +1,10 @@
 //! The comparison of two programs in words, for the terminal and the page.
 
-use crate::kit::number;
-use crate::kit::words::plural;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis};
 use tarebench_core::statistics::intervals::NoInterval;
+use tarebench_report::number;
+use tarebench_report::words::plural;
 
 /// `elapsed time`, `CPU time`, `net time`.
 pub(crate) fn spelled(m: Measure) -> &'static str {
@@ -249,7 +249,7 @@ pub(crate) fn no_difference(margin: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::counted;
+    use crate::counted;
     use crate::run::fixtures;
 
     fn names() -> Vec<String> {

@@ -5,19 +5,19 @@ use crate::compare::names::{command, is_named, is_scan};
 use crate::compare::rows;
 use crate::compare::rows::{by_measure, main};
 use crate::compare::sentence::{chosen, ratio_by, short, spelled, verdict_word};
-use crate::kit::counted;
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
+use crate::counted;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::data::{
     ComparedNumber, Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport,
 };
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
 
 /// Columns between columns.
 const GAP: usize = 2;

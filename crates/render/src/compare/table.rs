@@ -3,19 +3,20 @@
 use crate::compare::duets;
 use crate::compare::rows::{order, parameters, reference, times};
 use crate::compare::sentence::verdict_word;
-use crate::kit::counted;
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::hints::Hint;
-use crate::kit::number;
-use crate::kit::number::TimeUnit;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::{Reasons, measure};
+use crate::counted;
+use crate::words::measure;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::{Order, RunCount};
 use tarebench_core::run::report::data::{Comparison, Measure, RatioBasis, RunReport, SeriesReport};
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::number;
+use tarebench_report::number::TimeUnit;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::Reasons;
 
 fn ratio(page: &ScreenText<'_>, c: &Comparison) -> String {
     let half = c.interval.as_ref().ok().map(|i| (i.high - i.low) / 2.0);

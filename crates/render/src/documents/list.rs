@@ -1,12 +1,12 @@
 //! The table of stored documents of every kind.
 
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::text;
 use std::collections::BTreeMap;
 use tarebench_core::documents::head::{Id, Status};
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::text;
 
 /// A stored document.
 #[derive(Clone, Debug, PartialEq, Eq)]

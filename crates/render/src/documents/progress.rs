@@ -1,14 +1,14 @@
 //! The line that says how far a measurement is, for the steps of any stored result.
 
-use crate::kit::number;
-use crate::kit::progress;
-use crate::kit::progress::Done;
-use crate::kit::style::Style;
-use crate::kit::text;
-use crate::kit::words::plural;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Id;
 use tarebench_core::documents::progress::{GateStep, MeasuringStep};
+use tarebench_report::number;
+use tarebench_report::progress;
+use tarebench_report::progress::Done;
+use tarebench_report::style::Style;
+use tarebench_report::text;
+use tarebench_report::words::plural;
 
 /// Widest name of a benchmark.
 const NAME: usize = 40;

@@ -1,9 +1,9 @@
 //! The figure of growth: times or counts over sizes, with the curve of the simplest class that agrees.
 
 use crate::fit::said;
-use crate::kit::svg::curves;
-use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 use tarebench_core::fit::{GrowthMeasure, SizeFit};
+use tarebench_report::svg::curves;
+use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
 /// Means over sizes and the curve with its 95% band, on logarithmic scales.
 pub(crate) fn page_figure(fit: &SizeFit) -> PageFigure {

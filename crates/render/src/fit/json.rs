@@ -1,10 +1,10 @@
 //! Growth as one JSON document.
 
-use crate::kit::error::RenderError;
 use serde::Serialize;
 use tarebench_core::fit::SizeFit;
 use tarebench_core::statistics::complexity::Expectation;
 use tarebench_core::statistics::growth::Growth;
+use tarebench_report::error::RenderError;
 
 #[derive(Serialize)]
 struct FitJson<'a> {
@@ -29,5 +29,5 @@ pub fn json(fit: &SizeFit, expected: Option<Growth>) -> Result<String, RenderErr
         expected,
         verdict: expected.map(|e| fit.complexity.expects(e)),
     };
-    Ok(crate::kit::json::compact(&document)? + "\n")
+    Ok(tarebench_report::json::compact(&document)? + "\n")
 }

@@ -1,9 +1,9 @@
 //! Times or counts over sizes as lines of text, both on logarithmic scales.
 
 use crate::fit::said;
-use crate::kit::text;
 use tarebench_core::fit::GrowthMeasure;
 use tarebench_core::statistics::complexity::Complexity;
+use tarebench_report::text;
 
 const ROWS: usize = 12;
 const NARROWEST: usize = 20;

@@ -1,9 +1,9 @@
 //! The sentences on growth.
 
-use crate::kit::number;
 use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit, SizeFit};
 use tarebench_core::statistics::complexity::{ClassFit, ComplexityWarning, Expectation, PowerFit};
 use tarebench_core::statistics::growth::Growth;
+use tarebench_report::number;
 
 /// The class, in ASCII where the terminal shows nothing else.
 pub fn class_name(growth: Growth, unicode: bool) -> &'static str {

@@ -1,14 +1,14 @@
 //! Growth on a terminal: the answer, the classes, the sizes, the plot.
 
 use crate::fit::{plot, said};
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table;
-use crate::kit::table::Table;
 use tarebench_core::fit::SizeFit;
 use tarebench_core::statistics::complexity::Expectation;
 use tarebench_core::statistics::growth::Growth;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table;
+use tarebench_report::table::Table;
 
 /// Draws it. Ends with a newline.
 pub fn terminal(fit: &SizeFit, expected: Option<Growth>, style: &Style) -> String {
@@ -189,7 +189,7 @@ pub(crate) mod tests {
             let text = terminal(&fit, Some(Growth::Cubic), &style);
             assert!(text.is_ascii(), "{text}");
             assert!(text.contains("n^2") && text.contains("o"), "{text}");
-            assert!(text.lines().all(|l| crate::kit::text::columns(l) <= width), "{text}");
+            assert!(text.lines().all(|l| tarebench_report::text::columns(l) <= width), "{text}");
         }
     }
 

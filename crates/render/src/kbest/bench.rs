@@ -1,14 +1,6 @@
 //! Results of benchmarks: the table on a terminal, JSON, CSV.
 
 use crate::kbest::clocks;
-use crate::kit::csv;
-use crate::kit::error::RenderError;
-use crate::kit::number;
-use crate::kit::number::TimeUnit;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::{Table, draw};
-use crate::kit::text;
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::DocumentHead;
@@ -16,6 +8,14 @@ use tarebench_core::kbest::bench::Bench;
 use tarebench_core::kbest::clocks::ClockKind;
 use tarebench_core::kbest::report::{BenchReport, BenchRow};
 use tarebench_core::kbest::timing::{Cache, TimingStanding};
+use tarebench_report::csv;
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::number::TimeUnit;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{Table, draw};
+use tarebench_report::text;
 
 /// What is shown: the stored document, the measurement and its results.
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +216,7 @@ pub fn terminal(s: &ShownBench<'_>, created: &str, style: &Style) -> String {
     let layout = Layout::of(rows, page.width());
     let table = table(rows, &layout, page.width(), style);
     let whole = draw(&mut page, &table);
-    let shown = if whole { rows.len() } else { crate::kit::table::ROWS };
+    let shown = if whole { rows.len() } else { tarebench_report::table::ROWS };
     notes(&mut page, rows.get(..shown).unwrap_or(rows), &layout);
     if let Some(more) = style.more.as_deref().filter(|_| !whole) {
         page.gap();
@@ -305,7 +305,7 @@ struct BenchJson<'a> {
 pub fn json(s: &ShownBench<'_>) -> Result<String, RenderError> {
     let id = s.head.id().to_string();
     let ShownBench { head, bench, report } = *s;
-    Ok(crate::kit::json::pretty(&BenchJson { format: "tare-bench-report", version: 1, id, head, report, bench })?
+    Ok(tarebench_report::json::pretty(&BenchJson { format: "tare-bench-report", version: 1, id, head, report, bench })?
         + "\n")
 }
 

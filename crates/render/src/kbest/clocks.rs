@@ -1,16 +1,16 @@
 //! The machine's timing mechanisms as a table (CS:APP figure 9.21), and the advice for a measurement, with its reasons.
 
-use crate::kit::error::RenderError;
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::kbest::clock_choice::{ClockChoice, ClockMethod, ClockReason};
 use tarebench_core::kbest::clocks::{ClockCounts, ClockKind, Clocks, ReadingMethod, Steering};
 use tarebench_core::kbest::interval_counting::ClockTickRate;
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{Table, draw};
 
 /// The name of a mechanism as the reader sees it.
 pub fn name(kind: ClockKind) -> &'static str {
@@ -254,5 +254,5 @@ pub fn json(
 ) -> Result<String, RenderError> {
     let (asked, choice) = advice.unzip();
     let document = ClocksJson { format: "tare-clocks", version: 1, clocks, times, asked, choice };
-    Ok(crate::kit::json::pretty(&document)? + "\n")
+    Ok(tarebench_report::json::pretty(&document)? + "\n")
 }

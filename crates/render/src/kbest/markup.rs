@@ -2,11 +2,11 @@
 
 use crate::kbest::bench;
 use crate::kbest::clocks;
-use crate::kit::markup::{ABSENT, Markup, MarkupTable};
-use crate::kit::number;
-use crate::kit::number::TimeUnit;
-use crate::kit::number::unit as middle_unit;
 use tarebench_core::kbest::report::{BenchReport, BenchRow};
+use tarebench_report::markup::{ABSENT, Markup, MarkupTable};
+use tarebench_report::number;
+use tarebench_report::number::TimeUnit;
+use tarebench_report::number::unit as middle_unit;
 
 /// A table of benchmarks: time of one execution, spread, trials, repetitions, clock, standing. All times in `unit`, or in the
 /// one that fits best. Absent values are `–`.

@@ -1,17 +1,17 @@
 //! The page of benchmarks: their times in a table, and a part with the trials of each.
 
 use crate::kbest::bench::{Layout, ShownBench, agreement, cache, clock, facts, remarks, table};
-use crate::kit::number;
-use crate::kit::style::Style;
-use crate::kit::table::Table;
-use crate::kit::text::escape;
-use crate::kit::web::page::{
-    Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
-};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::kbest::bench::BenchResult;
 use tarebench_core::kbest::report::BenchRow;
 use tarebench_core::kbest::timing::{Timing, TimingStanding};
+use tarebench_report::number;
+use tarebench_report::style::Style;
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{
+    Join, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
+};
 
 /// Wide enough for every column of the table and for any name.
 const WIDE: usize = 10_000;

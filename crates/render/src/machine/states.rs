@@ -1,15 +1,15 @@
 //! What probes have seen of a machine so far, and what to expect of runs that wait for its quiet state.
 
-use crate::kit::error::RenderError;
-use crate::kit::hints::Hint;
-use crate::kit::json;
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::words::{plural, time};
 use serde::Serialize;
 use tarebench_core::base::date::date;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::quiet::data::{MachineStates, QuietLevels};
+use tarebench_report::error::RenderError;
+use tarebench_report::json;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::words::{plural, time};
 
 /// Name of the format of [`json()`].
 pub const FORMAT: &str = "tare-machine";
@@ -131,9 +131,9 @@ fn expected(factor: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::hints::Hints;
-    use crate::kit::text::columns;
     use crate::run::quiet_fixtures;
+    use tarebench_report::hints::Hints;
+    use tarebench_report::text::columns;
 
     fn style(width: usize) -> Style {
         Style { width, hints: Hints::new(|_| "run `x`".to_owned()), ..Style::default() }

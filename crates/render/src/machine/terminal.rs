@@ -1,13 +1,15 @@
 //! The machine's factors: for the terminal, as JSON, and as the manual's table.
 
-use crate::kit::error::RenderError;
-use crate::kit::hints::{Hint, Hints, speed_varies};
-use crate::kit::json;
-use crate::kit::screen::{ScreenText, StyledSpan};
-use crate::kit::style::{Paint, Style};
-use crate::kit::text;
+use crate::run::hints::speed_varies;
 use serde::Serialize;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::machine::data::{Factor, Standing};
+use tarebench_report::error::RenderError;
+use tarebench_report::hints::Hints;
+use tarebench_report::json;
+use tarebench_report::screen::{ScreenText, StyledSpan};
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::text;
 
 /// Name of the format of [`json()`].
 pub const FORMAT: &str = "tare-doctor";

@@ -1,16 +1,16 @@
 //! A bulk-synchronous job compared with its prediction, as tables and as JSON.
 
-use crate::kit::error::RenderError;
-use crate::kit::number;
-use crate::kit::number::{exact, ratio};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::{Table, draw};
 use crate::noise::tables::{bounds, time};
 use serde::Serialize;
 use tarebench_core::noise::bsp::Bsp;
 use tarebench_core::noise::bsp_report::{Agreement, BspComparison, BspJob, JobMakeup, crowded, unbound};
 use tarebench_core::noise::prediction::Expected;
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::number::{exact, ratio};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{Table, draw};
 
 fn of(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
@@ -153,7 +153,7 @@ struct BspDocument<'a> {
 /// All but the single durations, which are in the job's file.
 pub fn json(bsp: &Bsp, comparison: &BspComparison) -> Result<String, RenderError> {
     let document = BspDocument { format: "tare-noise-bsp", version: 1, job: bsp, comparison };
-    Ok(crate::kit::json::compact(&document)? + "\n")
+    Ok(tarebench_report::json::compact(&document)? + "\n")
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
 //! The figures of a measurement, for the page and as SVG.
 
-use crate::kit::number::{chance, exact};
-use crate::kit::text::escape;
-use crate::kit::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PagePart, PageQuantity, PageScale};
 use crate::noise::tables::{chances, divided_by, interruptions, jobs, on, place, time};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::DocumentHead;
@@ -12,6 +9,9 @@ use tarebench_core::noise::data::Noise;
 use tarebench_core::noise::prediction::Expected;
 use tarebench_core::noise::report::{Grain, JobSlowdown, NoiseRow, PhasePlace};
 use tarebench_core::noise::subtraction::InterruptionKind;
+use tarebench_report::number::{chance, exact};
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PagePart, PageQuantity, PageScale};
 
 /// The most CPUs with a curve in one figure.
 const CPUS: usize = 7;
@@ -276,7 +276,7 @@ fn less(kind: Option<InterruptionKind>) -> &'static str {
 
 /// The survival functions of all grains (figure 5), as SVG; `None` if there is nothing to draw.
 pub fn figure(head: &DocumentHead, grains: &[Grain]) -> Option<String> {
-    crate::kit::svg::figures::figure(
+    tarebench_report::svg::figures::figure(
         &all_grains(grains)?,
         &format!("{} of {}", escape(&head.title), escape(&head.machine)),
     )

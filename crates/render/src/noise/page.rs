@@ -1,9 +1,6 @@
 //! The page of a measurement of noise: a part for each grain.
 
 use crate::documents::machine::described;
-use crate::kit::number;
-use crate::kit::text::escape;
-use crate::kit::web::page::{Page, PageKind, PagePart, PageRemark};
 use crate::noise::figures::{all_grains, parts};
 use crate::noise::platform::{ShownNoise, platforms};
 use crate::noise::tables::{calibrated, configured, cpus, durations, remarks, scheduled};
@@ -11,6 +8,9 @@ use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::data::{Noise, PhaseSource};
 use tarebench_core::noise::report::Grain;
+use tarebench_report::number;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{Page, PageKind, PagePart, PageRemark};
 
 /// The page of a measurement: its facts, its remarks, a part for each grain, table 2.
 pub fn noise(head: &DocumentHead, noise: &Noise, grains: &[Grain], zone: &TimeZone, foot: String) -> Page {

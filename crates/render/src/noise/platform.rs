@@ -1,9 +1,5 @@
 //! The platform of measurements (ICS'05, table 1), from the heads of their documents.
 
-use crate::kit::number;
-use crate::kit::number::bytes;
-use crate::kit::table::Table;
-use crate::kit::text::escape;
 use crate::noise::tables::{configured, scheduled};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
@@ -11,6 +7,10 @@ use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::machine::data::Host;
 use tarebench_core::noise::data::{Noise, PhaseSource};
 use tarebench_core::noise::report::{Grain, NoiseRow};
+use tarebench_report::number;
+use tarebench_report::number::bytes;
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
 
 /// A measurement with its results.
 #[derive(Clone, Copy)]

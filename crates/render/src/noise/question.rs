@@ -1,15 +1,15 @@
 //! What the noise model answers without a measurement, as a table and as JSON.
 
-use crate::kit::error::RenderError;
-use crate::kit::number;
-use crate::kit::number::{chance, exact, ratio};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Style;
-use crate::kit::table::{Table, draw};
 use serde::Serialize;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::model::MostNodes;
 use tarebench_core::noise::question::{ModelAnswer, ModelRow, NoiseQuestion};
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::number::{chance, exact, ratio};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Style;
+use tarebench_report::table::{Table, draw};
 
 fn most_nodes(most: MostNodes) -> String {
     match most {
@@ -104,7 +104,7 @@ pub fn json(answer: &ModelAnswer) -> Result<String, RenderError> {
         limits: &answer.limits,
         rows: &answer.rows,
     };
-    Ok(crate::kit::json::compact(&document)? + "\n")
+    Ok(tarebench_report::json::compact(&document)? + "\n")
 }
 
 #[cfg(test)]

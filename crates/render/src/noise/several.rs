@@ -1,12 +1,5 @@
 //! Several measurements in one figure: tick rates (ICS'05, figure 4 left), systems (figure 7), platforms (figure 5).
 
-use crate::kit::error::RenderError;
-use crate::kit::number::{chance, exact};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Style;
-use crate::kit::table::{Table, draw};
-use crate::kit::text::escape;
-use crate::kit::web::page::{Join, Page, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale};
 use crate::noise::figures::{axis, curve, relative_survivals, relative_tail};
 use crate::noise::platform::{ShownNoise, hz, id, platforms};
 use crate::noise::tables::{PHASE_COLUMNS, phase_cells, phase_values, remarks, scheduled, undisturbed};
@@ -15,6 +8,13 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::data::{NoisePlan, PhaseScheduling};
 use tarebench_core::noise::report::{Grain, NoiseRow};
+use tarebench_report::error::RenderError;
+use tarebench_report::number::{chance, exact};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Style;
+use tarebench_report::table::{Table, draw};
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{Join, Page, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale};
 
 /// What a measurement's curve is called: number, machine, kernel, HZ, and the scheduler if it is not the default.
 pub fn label(shown: &ShownNoise<'_>) -> String {
@@ -210,5 +210,5 @@ pub fn json(all: &[ShownNoise<'_>]) -> Result<String, RenderError> {
     let measurements =
         all.iter().map(|s| NoiseResults { label: label(s), head: s.head, plan: &s.noise.plan, grains: s.grains });
     let document = SeveralNoises { format: "tare-noises", version: 1, measurements: measurements.collect() };
-    Ok(crate::kit::json::compact(&document)? + "\n")
+    Ok(tarebench_report::json::compact(&document)? + "\n")
 }

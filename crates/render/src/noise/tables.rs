@@ -1,8 +1,5 @@
 //! A measurement of noise in words and tables, for the terminal and the page.
 
-use crate::kit::number;
-use crate::kit::number::{chance, exact, ratio};
-use crate::kit::table::Table;
 use crate::trace::terminal::reason;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::signal::Signal;
@@ -16,6 +13,9 @@ use tarebench_core::noise::subtraction::InterruptionKind;
 use tarebench_core::noise::undisturbed::{UndisturbedRule, chosen};
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::trace::explained::ExplainedCause;
+use tarebench_report::number;
+use tarebench_report::number::{chance, exact, ratio};
+use tarebench_report::table::Table;
 
 pub(crate) fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()

@@ -1,10 +1,6 @@
 //! Measurements of noise as tables, as JSON, as figures, and as files for simulators.
 
 use crate::documents::machine::described;
-use crate::kit::error::RenderError;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::draw;
 use crate::noise::platform::{ShownNoise, platforms};
 use crate::noise::tables::calibrated;
 use crate::noise::tables::configured;
@@ -15,6 +11,10 @@ use serde::Serialize;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::data::{Calibrated, Noise, NoisePlan, PhaseSource, Series};
 use tarebench_core::noise::report::Grain;
+use tarebench_report::error::RenderError;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::draw;
 
 /// Head, tables and remarks.
 pub fn terminal(head: &DocumentHead, noise: &Noise, grains: &[Grain], style: &Style) -> String {
@@ -92,13 +92,12 @@ pub fn json(head: &DocumentHead, noise: &Noise, grains: &[Grain]) -> Result<Stri
         series: noise.phases.iter().map(|p| CountedSeries { phases: p.durations.len(), series: &p.series }).collect(),
         grains,
     };
-    Ok(crate::kit::json::compact(&document)? + "\n")
+    Ok(tarebench_report::json::compact(&document)? + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::number::{chance, exact};
     use crate::noise::figures::figure;
     use crate::noise::tables::short;
     use tarebench_core::base::reading::Absent;
@@ -110,6 +109,7 @@ mod tests {
     use tarebench_core::noise::data::Phases;
     use tarebench_core::noise::data::{Heuristic, PhaseScheduling, PhaseSource, PhasesEnd};
     use tarebench_core::noise::report::report;
+    use tarebench_report::number::{chance, exact};
 
     fn noise() -> Noise {
         let plan = NoisePlan {

@@ -1,11 +1,11 @@
 //! What the account says of a machine's daemons: tables and a sentence.
 
-use crate::kit::number;
-use crate::kit::table::Table;
 use crate::profile::effect::process_time;
 use tarebench_core::profile::by_account::AccountLesson;
 use tarebench_core::profile::cutoffs::CutoffRow;
 use tarebench_core::profile::data::GuardedEffect;
+use tarebench_report::number;
+use tarebench_report::table::Table;
 
 fn time(ns: f64, unicode: bool) -> String {
     number::time(ns, None, unicode).unwrap_or_default()

@@ -1,7 +1,8 @@
 //! Why the cutoffs of a profile may not fit, in sentences.
 
-use crate::kit::hints::{Hint, Hints};
+use tarebench_core::base::hint::Hint;
 use tarebench_core::profile::data::{Doubt, Profile};
+use tarebench_report::hints::Hints;
 
 /// The sentence of a doubt about the profile of this label (`build7@2`), and what to do.
 pub fn sentence(label: &str, doubt: &Doubt, hints: &Hints) -> String {

@@ -1,7 +1,7 @@
 //! What a daemon does to process time, in words.
 
-use crate::kit::number;
 use tarebench_core::profile::data::ProcessTimeEffect;
+use tarebench_report::number;
 
 /// `PT +0.4 ± 2%`: the estimate and half of its 95% interval.
 pub(crate) fn process_time(effect: Option<&ProcessTimeEffect>, unicode: bool) -> String {

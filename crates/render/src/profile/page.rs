@@ -1,11 +1,5 @@
 //! The page of a profile: a plot for each part.
 
-use crate::kit::hints::Hints;
-use crate::kit::number::long_time;
-use crate::kit::web::html::measure;
-use crate::kit::web::page::{
-    Class, DualOrWhy, Page, PageDual, PageKind, PageLevel, PageRemark, PageRole, Plot, Samples, Symbol,
-};
 use crate::profile::account;
 use crate::profile::doubts::sentence;
 use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, part, shape};
@@ -15,6 +9,12 @@ use tarebench_core::profile::clusters::{ClusterPlace, Clusters};
 use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::Observation;
 use tarebench_core::profile::profiling::{Learned, Lesson};
+use tarebench_report::hints::Hints;
+use tarebench_report::number::long_time;
+use tarebench_report::web::html::measure;
+use tarebench_report::web::page::{
+    Class, DualOrWhy, Page, PageDual, PageKind, PageLevel, PageRemark, PageRole, Plot, Samples, Symbol,
+};
 
 /// The page of a profile.
 pub fn profile(

@@ -1,11 +1,5 @@
 //! A profile's tables, as EMP and SEDONA print them, and remarks on them.
 
-use crate::kit::error::RenderError;
-use crate::kit::number;
-use crate::kit::number::long_time;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::{Table, draw};
 use crate::profile::account;
 use crate::profile::doubts::sentence;
 use serde::Serialize;
@@ -19,6 +13,12 @@ use tarebench_core::profile::lacking::Lacking;
 use tarebench_core::profile::long_running::{BYSTANDER, Infrequent};
 use tarebench_core::profile::profiling::{LSample, Learned, Lesson, Reach};
 use tarebench_core::statistics::periods::{NoPeriod, Periodicity};
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::number::long_time;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{Table, draw};
 
 /// Shown if there are no cutoffs.
 pub(crate) const NO_CUTOFFS: &str = "No infrequent, long-running daemon disturbed a sample, so there are no cutoffs.";
@@ -303,7 +303,7 @@ struct ProfileJson<'a> {
 
 /// A profile with every table: `{"format":"tare-profile-report","version":1,"profile":…,"learned":…}`.
 pub fn json(profile: &Profile, learned: &Learned) -> Result<String, RenderError> {
-    crate::kit::json::pretty(&ProfileJson { format: "tare-profile-report", version: 1, profile, learned })
+    tarebench_report::json::pretty(&ProfileJson { format: "tare-profile-report", version: 1, profile, learned })
 }
 
 /// Stored profiles, the newest first.

@@ -1,8 +1,8 @@
 //! The commands of a plan, for a user who decides whether to run those of somebody else.
 
-use crate::kit::style::Style;
 use tarebench_core::base::name::Name;
 use tarebench_core::run::plan::{Input, Output, Program, RunPlan};
+use tarebench_report::style::Style;
 
 /// Everything that a plan runs and opens, a line each: what it is, and its text, whole and on one line, with words quoted as for a
 /// shell and control characters escaped.

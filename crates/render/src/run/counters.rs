@@ -1,18 +1,18 @@
 //! What the kernel and the PMU counted: instructions, cycles, cache misses, page faults and the like.
 
-use crate::kit::counted::summary;
-use crate::kit::csv::{cell, number as exact};
-use crate::kit::number;
-use crate::kit::printed::MetricScale;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::table::Table;
-use crate::kit::words::{Reasons, plural};
+use crate::counted::summary;
+use crate::printed::MetricScale;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::counters::{CounterSummary, CountersReport};
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::counters::{Counter, CounterEvent, EventCount};
 use tarebench_core::sample::data::Sample;
+use tarebench_report::csv::{cell, number as exact};
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::table::Table;
+use tarebench_report::words::{Reasons, plural};
 
 /// `scaled: counted 63 % of the time`, and in how many samples, if not in all of them.
 fn marks(c: &CounterSummary) -> Option<String> {
@@ -230,7 +230,6 @@ pub(crate) fn sample_cells(report: &RunReport, sample: &Sample) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::style::Style;
     use crate::run::terminal::report::run_report;
     use crate::run::{csv, fixtures, markup};
     use tarebench_core::base::reading::Absent;
@@ -238,6 +237,7 @@ mod tests {
     use tarebench_core::run::report::data::ComparedNumber;
     use tarebench_core::run::report::metrics::MetricFigures;
     use tarebench_core::statistics::intervals::Interval;
+    use tarebench_report::style::Style;
 
     fn summary(counter: Counter, mean: f64, scaled: Option<ScaledCounter>) -> CounterSummary {
         let interval = Ok(Interval { low: mean * 0.99, high: mean * 1.01, level: 0.95 });
@@ -300,12 +300,12 @@ mod tests {
         let said = run_report(&report, &style);
         assert!(said.contains(" times the instructions of ") && said.contains("count, "), "{said}");
         assert!(!said.contains("scaled"), "{said}");
-        let table = markup::markdown(&report, None, crate::kit::style::Sort::Auto);
+        let table = markup::markdown(&report, None, tarebench_report::style::Sort::Auto);
         assert!(table.contains("| Relative (instructions) | instructions |"), "{table}");
         assert_eq!(report.compare_by_number(ComparedNumber::Counter(Counter::Branches)), Ok(()));
         let said = run_report(&report, &style);
         assert!(said.contains(" times the branches of ") && said.contains("count, scaled"), "{said}");
-        let table = markup::markdown(&report, None, crate::kit::style::Sort::Auto);
+        let table = markup::markdown(&report, None, tarebench_report::style::Sort::Auto);
         assert!(table.contains("(scaled)"), "{table}");
     }
 

@@ -1,10 +1,5 @@
 //! CSV tables: one row per program, or one per sample. An empty cell is an absent value.
 
-use crate::kit::csv::cell;
-use crate::kit::csv::secs;
-use crate::kit::csv::{number, text, write};
-use crate::kit::error::{RenderError, SamplesError};
-use crate::kit::text::escape;
 use crate::run::duet_csv::{COMPARED, compared};
 use crate::run::{counters, metrics, quiet_csv};
 use std::collections::{BTreeSet, HashMap};
@@ -19,6 +14,11 @@ use tarebench_core::sample::account::Ledger;
 use tarebench_core::sample::cgroup_limits::Waits;
 use tarebench_core::sample::daemons::{Daemon, TaskKind};
 use tarebench_core::sample::data::{Phase, Sample};
+use tarebench_report::csv::cell;
+use tarebench_report::csv::secs;
+use tarebench_report::csv::{number, text, write};
+use tarebench_report::error::{RenderError, SamplesError};
+use tarebench_report::text::escape;
 
 const SERIES: [&str; 35] = [
     // As hyperfine has them: seconds, of elapsed time.

@@ -1,9 +1,6 @@
 //! CSV tables of comparisons: what the table of programs has of them, and one row per duet. An empty cell is an absent value.
 
 use crate::compare::sentence::verdict_word;
-use crate::kit::csv::{cell, number, text};
-use crate::kit::error::{RenderError, SamplesError};
-use crate::kit::text::escape;
 use std::collections::BTreeSet;
 use std::io;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight};
@@ -12,6 +9,9 @@ use tarebench_core::run::plan::RunPlan;
 use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, RatioBasis, RunReport};
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::csv::{cell, number, text};
+use tarebench_report::error::{RenderError, SamplesError};
+use tarebench_report::text::escape;
 
 /// Of a program that is compared.
 pub(crate) const COMPARED: [&str; 27] = [
@@ -331,7 +331,7 @@ mod tests {
         report.series[1].program.parameters.insert("p\u{1b}".to_owned(), "@x,\n".to_owned());
         let rows = rows(&report, &fixtures::raw_duets());
         assert!(rows.iter().all(|r| r.len() == rows[0].len()));
-        assert!(rows.iter().flatten().all(|cell| !cell.chars().any(crate::kit::text::hidden)));
+        assert!(rows.iter().flatten().all(|cell| !cell.chars().any(tarebench_report::text::hidden)));
         assert!(column(&rows, "command")[0].starts_with("'=1"));
         assert!(rows[0].last().is_some_and(|n| n.starts_with("parameter_p")));
         assert!(rows[1].last().is_some_and(|v| v.starts_with("'@x")), "{:?}", rows[1].last());

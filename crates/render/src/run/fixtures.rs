@@ -1,6 +1,6 @@
 //! Realistic reports for the tests.
 
-use crate::kit::hints::{Hint, Hints};
+use tarebench_core::base::hint::Hint;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::{Cycles, Nanos};
@@ -27,6 +27,7 @@ use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
 use tarebench_core::sample::process_time::{PtSource, SourceCheck};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::hints::Hints;
 
 /// Words for some hints.
 pub fn hints() -> Hints {

@@ -1,13 +1,13 @@
 //! hyperfine's JSON, as its version 1.20 writes it, so that scripts made for it continue to work.
 
-use crate::kit::error::{RenderError, SamplesError};
-use crate::kit::json;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::data::{Outcome, Phase, Sample};
+use tarebench_report::error::{RenderError, SamplesError};
+use tarebench_report::json;
 
 #[derive(Serialize)]
 struct HyperfineJson<'a> {

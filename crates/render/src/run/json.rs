@@ -1,8 +1,6 @@
 //! The whole result of a run as one JSON document.
 
-use crate::kit::error::{RenderError, SamplesError};
-use crate::kit::hints::Hints;
-use crate::kit::json::Safe;
+use crate::run::hints::hints_of_run;
 use crate::run::{protocol, remarks};
 use serde::Serialize;
 use serde::ser::{Error as _, SerializeSeq};
@@ -16,6 +14,9 @@ use tarebench_core::run::report::data::{Comparison, RunReport, SeriesReport};
 use tarebench_core::run::report::findings::Remark;
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::data::Sample;
+use tarebench_report::error::{RenderError, SamplesError};
+use tarebench_report::hints::Hints;
+use tarebench_report::json::Safe;
 
 /// Name of the format of [`full`].
 pub const FORMAT: &str = "tare-report";
@@ -121,7 +122,7 @@ struct RemarkText<'a> {
 
 impl<'a> ReportJson<'a> {
     fn new(report: &'a RunReport, hints: &Hints) -> ReportJson<'a> {
-        let hints = &hints.of_run(&report.run.plan);
+        let hints = &hints_of_run(hints, &report.run.plan);
         // Every field is named, so that a new field of the report cannot be forgotten here.
         let RunReport {
             run,

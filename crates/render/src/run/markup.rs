@@ -1,17 +1,17 @@
 //! A run's table for documents: Markdown, AsciiDoc, Org mode.
 
 use crate::compare::rows::{by_number, order as row_order, ranked};
-use crate::kit::counted;
-use crate::kit::markup::{ABSENT, Markup, MarkupTable};
-use crate::kit::number;
-use crate::kit::number::unit as middle_unit;
-use crate::kit::number::{TimeScale, TimeUnit};
-use crate::kit::printed;
-use crate::kit::style::Sort;
+use crate::counted;
+use crate::printed;
 use crate::run::metrics;
 use tarebench_core::run::report::data::{
     ComparedNumber, Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport,
 };
+use tarebench_report::markup::{ABSENT, Markup, MarkupTable};
+use tarebench_report::number;
+use tarebench_report::number::unit as middle_unit;
+use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::style::Sort;
 
 /// A GitHub-flavoured Markdown table with hyperfine's columns, PT and net time: elapsed time, process time, net time, ratio.
 ///

@@ -1,20 +1,20 @@
 //! What programs printed of themselves: numbers without a unit that tare knows.
 
-use crate::kit::csv::{cell, number as exact};
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::number;
-use crate::kit::printed::{MetricScale, figures, mean, summary};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::table::Table;
-use crate::kit::text;
-use crate::kit::words::plural;
+use crate::printed::{MetricScale, figures, mean, summary};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::run::report::metrics::{MetricFigures, MetricRatio};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::csv::{cell, number as exact};
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::table::Table;
+use tarebench_report::text;
+use tarebench_report::words::plural;
 
 /// The names of all metrics, in the order of the programs' own.
 pub(crate) fn names(report: &RunReport) -> Vec<&str> {
@@ -273,12 +273,12 @@ pub(crate) fn sample_cells(sample: &Sample, names: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::printed::plain;
-    use crate::kit::style::{Sort, Style};
+    use crate::printed::plain;
     use crate::run::terminal::report::run_report;
     use crate::run::{csv, fixtures, markup};
     use tarebench_core::base::reading::Absent;
     use tarebench_core::run::report::metrics::MetricSummary;
+    use tarebench_report::style::{Sort, Style};
 
     fn printed(name: &str, mean: f64, missing: u32) -> MetricSummary {
         let figures = MetricFigures {

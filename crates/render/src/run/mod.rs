@@ -4,6 +4,7 @@ pub mod csv;
 pub mod duet_csv;
 #[cfg(test)]
 pub(crate) mod fixtures;
+pub mod hints;
 pub mod hyperfine;
 pub mod json;
 pub mod markup;

@@ -3,18 +3,10 @@
 use crate::compare::duet_page::duets;
 use crate::compare::overview::{overview, plot_id};
 use crate::compare::page::comparison;
-use crate::kit::hints::Hints;
-use crate::kit::number;
-use crate::kit::style::Style;
-use crate::kit::table::Table;
-use crate::kit::web::html::measure;
-use crate::kit::web::page::{
-    Class, DualOrWhy, Page, PageAccount, PageDual, PageEntry, PageKind, PageLine, PageRemark, PageRole, Plot, Samples,
-    Symbol,
-};
 use crate::profile::effect::process_time;
 use crate::profile::page::{PageNames, dual};
 use crate::run::counters;
+use crate::run::hints::hints_of_run;
 use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::quiet_page::quiet;
 use crate::run::terminal::account::label;
@@ -31,6 +23,15 @@ use tarebench_core::sample::account::Ledger;
 use tarebench_core::sample::cgroup_limits::Waits;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::families::family;
+use tarebench_report::hints::Hints;
+use tarebench_report::number;
+use tarebench_report::style::Style;
+use tarebench_report::table::Table;
+use tarebench_report::web::html::measure;
+use tarebench_report::web::page::{
+    Class, DualOrWhy, Page, PageAccount, PageDual, PageEntry, PageKind, PageLine, PageRemark, PageRole, Plot, Samples,
+    Symbol,
+};
 
 /// The most rows of the table of discards.
 const MOST_DISCARDS: usize = 1_000;
@@ -50,7 +51,7 @@ pub fn run(
     foot: String,
 ) -> Page {
     let run = &report.run;
-    let hints = &hints.of_run(&run.plan);
+    let hints = &hints_of_run(hints, &run.plan);
     let plots = report.series.iter().enumerate().map(|(i, s)| {
         let all: Vec<&Sample> = shown.series(i).map_or(&[][..], ShownSeries::samples).iter().collect();
         let quiet = quiet(i, s, &all, report, hints);
@@ -430,7 +431,7 @@ fn account_table(s: &SeriesReport) -> Option<Table> {
         &["entry", ">time", ">share", ">times"],
     );
     let style = Style::default();
-    let page = crate::kit::screen::ScreenText::new(&style);
+    let page = tarebench_report::screen::ScreenText::new(&style);
     for e in &a.elapsed {
         let share = if a.gross > 0.0 { number::percent(e.time / a.gross).unwrap_or_default() } else { String::new() };
         t.row(

@@ -1,11 +1,12 @@
 //! The protocol's steps in words: what each requires, and why it holds or not.
 
-use crate::kit::hints::{Hint, Hints};
-use crate::kit::number::long_time;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::run::discards::DiscardRule;
 use tarebench_core::run::protocol::{
     CheckOne, CheckOneDetail, FactorFinding, NoCheckOne, NoProcessTime, ProtocolStep, StepFinding,
 };
+use tarebench_report::hints::Hints;
+use tarebench_report::number::long_time;
 
 /// What a step requires, in a few words.
 pub fn asks(step: &ProtocolStep) -> &'static str {

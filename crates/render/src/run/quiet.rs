@@ -1,13 +1,14 @@
 //! The corrected time in words: what it was corrected for, why it is doubtful, why there is none.
 
-use crate::kit::hints::{Hint, Hints};
-use crate::kit::number;
-use crate::kit::words::plural;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::quiet::data::{
     HeldOut, NoQuietTime, PriorSource, ProbesSummary, QuietDoubt, QuietTime, SlowdownCause,
 };
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::probes::ProbeKind;
+use tarebench_report::hints::Hints;
+use tarebench_report::number;
+use tarebench_report::words::plural;
 
 /// Fewest samples with which coefficients are fitted to a program of which nothing is known.
 const FEWEST_SAMPLES: u32 = 6;

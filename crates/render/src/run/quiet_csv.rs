@@ -1,12 +1,12 @@
 //! The columns of probes in CSV tables; runs without probes have none. An empty cell is an absent value.
 
-use crate::kit::csv::{cell, number, secs, text};
 use crate::run::quiet;
 use tarebench_core::quiet::data::QuietTime;
 use tarebench_core::quiet::features::features;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::{GateRecord, ProbeKind};
+use tarebench_report::csv::{cell, number, secs, text};
 
 /// Of a program: times in seconds, errors as shares.
 const SERIES: [&str; 7] = [

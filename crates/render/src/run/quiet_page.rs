@@ -1,20 +1,20 @@
 //! The time on the quiet machine on the page: samples before and after the correction, what the probes saw, and why.
 
-use crate::kit::hints::Hints;
-use crate::kit::markup::ABSENT;
-use crate::kit::number;
-use crate::kit::number::TimeScale;
-use crate::kit::table::Table;
-use crate::kit::web::page::{
-    Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageQuiet, PageQuietPart, PageScale,
-};
-use crate::kit::words::plural;
 use crate::run::quiet;
 use tarebench_core::quiet::data::{QuietLevels, QuietTime, SlowdownCause};
 use tarebench_core::quiet::features::features;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::{CpuProbes, GateRule, ProbeKind, SampleProbes};
+use tarebench_report::hints::Hints;
+use tarebench_report::markup::ABSENT;
+use tarebench_report::number;
+use tarebench_report::number::TimeScale;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{
+    Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageQuiet, PageQuietPart, PageScale,
+};
+use tarebench_report::words::plural;
 
 /// The most points of a curve.
 const POINTS: usize = 4_000;

@@ -1,10 +1,8 @@
 //! The remarks of a report as sentences: what, and what to do. The terminal, the page and JSON say the same.
 
 use crate::compare::design;
-use crate::kit::hints::{Hint, Hints};
-use crate::kit::number;
-use crate::kit::words;
 use crate::profile::doubts;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::compare::ratio::{RatioBasis, Verdict};
 use tarebench_core::documents::head::Status;
@@ -15,6 +13,9 @@ use tarebench_core::sample::cgroup_limits::OutOfMemory;
 use tarebench_core::sample::data::Outcome;
 use tarebench_core::sample::process_time::{PtSource, Shortfall};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::hints::Hints;
+use tarebench_report::number;
+use tarebench_report::words;
 
 /// The sentences of a remark.
 pub fn text(remark: &Remark, hints: &Hints) -> String {

@@ -1,10 +1,10 @@
 //! What tracing costs, as a table.
 
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
 
 /// A workload's figures.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,4 @@
 use crate::documents::list;
-use crate::kit::error::{RenderError, SamplesError};
-use crate::kit::style::{Sort, Style};
-use crate::kit::text::columns;
 use crate::run::terminal::report::run_report;
 use crate::run::{csv, hyperfine, json, page};
 use crate::run::{fixtures, quiet_fixtures};
@@ -17,6 +14,9 @@ use tarebench_core::run::report::data::{Discard, Measure, RunReport};
 use tarebench_core::run::samples::{Kept, SampleSource};
 use tarebench_core::run::shown::ShownRun;
 use tarebench_core::sample::data::Sample;
+use tarebench_report::error::{RenderError, SamplesError};
+use tarebench_report::style::{Sort, Style};
+use tarebench_report::text::columns;
 
 fn style(width: usize) -> Style {
     Style { width, more: Some("tare show 12 --full".into()), hints: fixtures::hints(), ..Style::default() }
@@ -124,7 +124,7 @@ fn failures_are_one_line_each() {
     assert_eq!((said[0].series, said[0].at_once), (0, true));
     let hostile = failed(&fixtures::hostile(), &[], &style(100));
     assert_eq!(hostile.len(), 4);
-    assert!(hostile.iter().all(|f| !f.text.chars().any(crate::kit::text::hidden)), "{hostile:?}");
+    assert!(hostile.iter().all(|f| !f.text.chars().any(tarebench_report::text::hidden)), "{hostile:?}");
     assert_eq!(failed(&fixtures::one(), &[], &style(100)), []);
     let words = |index, text: &str| LastWords { series: 0, warmup: true, index, text: text.to_owned() };
     let said = failed(&fixtures::troubled(), &[words(1, "of another"), words(0, "no \x1b[2J such file.")], &style(100));
@@ -186,7 +186,7 @@ fn documents() {
     assert_snapshot!("markdown_hostile", crate::run::markup::markdown(&fixtures::hostile(), None, Sort::Auto));
     assert_snapshot!("markdown_absent", crate::run::markup::markdown(&fixtures::absent(), None, Sort::MeanTime));
     assert_snapshot!("asciidoc", crate::run::markup::asciidoc(&fixtures::three(), None, Sort::MeanTime));
-    let unit = Some(crate::kit::number::TimeUnit::Second);
+    let unit = Some(tarebench_report::number::TimeUnit::Second);
     assert_snapshot!("orgmode", crate::run::markup::orgmode(&fixtures::three(), unit, Sort::Command));
     assert_snapshot!("csv_series", csv::series(&fixtures::scan()).unwrap());
     assert_snapshot!("csv_series_absent", csv::series(&fixtures::absent()).unwrap());
@@ -225,7 +225,7 @@ fn a_text_in_csv_is_no_formula() {
 fn the_full_document_reads_back() {
     for (r, samples) in [(fixtures::troubled(), Vec::new()), (fixtures::hostile(), fixtures::samples())] {
         let text = crate::run::json::full(&r, &samples, &fixtures::hints()).unwrap();
-        assert!(!text.trim_end().chars().any(crate::kit::text::hidden));
+        assert!(!text.trim_end().chars().any(tarebench_report::text::hidden));
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["format"], "tare-report");
         assert_eq!(value["version"], 2);
@@ -483,7 +483,7 @@ fn without_sgr(text: &str) -> String {
 
 fn check(text: &str, s: &Style) {
     let text = if s.color { without_sgr(text) } else { text.to_owned() };
-    assert!(!text.chars().any(|c| c != '\n' && crate::kit::text::hidden(c)), "{text:?}");
+    assert!(!text.chars().any(|c| c != '\n' && tarebench_report::text::hidden(c)), "{text:?}");
     assert!(s.unicode || text.is_ascii(), "{text:?}");
     for l in text.lines() {
         assert!(columns(l) <= s.width.max(40), "{} columns: {l:?}", columns(l));
@@ -559,7 +559,7 @@ proptest! {
             crate::run::markup::markdown(&r, None, Sort::Auto), crate::run::markup::asciidoc(&r, None, Sort::Auto),
             crate::run::markup::orgmode(&r, None, Sort::Auto), csv::series(&r).unwrap(),
         ] {
-            prop_assert!(!text.chars().any(|c| c != '\n' && crate::kit::text::hidden(c)));
+            prop_assert!(!text.chars().any(|c| c != '\n' && tarebench_report::text::hidden(c)));
         }
         let table = crate::run::markup::orgmode(&r, None, Sort::Auto);
         prop_assert_eq!(table.lines().count(), labels.len() + 2);

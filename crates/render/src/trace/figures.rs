@@ -1,14 +1,14 @@
 //! When a process had its CPU, as CS:APP figures 9.4 and 9.6: a bar with its inactive periods, triangles at timer interrupts.
 
-use crate::kit::number;
-use crate::kit::number::TimeUnit;
-use crate::kit::svg::axis::{AxisQuantity, Range, ticks_across};
-use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, TOP, fitted, push_px, px, text_width};
-use crate::kit::svg::marks::glyph;
-use crate::kit::web::page::{GapClass, PageCause, PageTimeline, Symbol};
 use crate::trace::page::timeline;
 use crate::trace::terminal::Activity;
 use std::collections::BTreeMap;
+use tarebench_report::number;
+use tarebench_report::number::TimeUnit;
+use tarebench_report::svg::axis::{AxisQuantity, Range, ticks_across};
+use tarebench_report::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, TOP, fitted, push_px, px, text_width};
+use tarebench_report::svg::marks::glyph;
+use tarebench_report::web::page::{GapClass, PageCause, PageTimeline, Symbol};
 
 const WIDTH: f64 = 960.0;
 /// Up to this length the trace is in one row, ns; a trace is always a little longer than requested.

@@ -1,14 +1,14 @@
 //! The page of an activity trace: its timeline and the causes of its inactive periods.
 
-use crate::kit::number;
-use crate::kit::table::Table;
-use crate::kit::web::page::{EventKind, Events, GapClass, Page, PageCause, PageKind, PageRemark, PageTimeline};
 use crate::trace::terminal::{Activity, doubts, explanation, reason};
 use std::collections::HashMap;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::trace::activity;
 use tarebench_core::trace::explained::{Explained, ExplainedCause};
 use tarebench_core::trace::timeline::CpuOccupant;
+use tarebench_report::number;
+use tarebench_report::table::Table;
+use tarebench_report::web::page::{EventKind, Events, GapClass, Page, PageCause, PageKind, PageRemark, PageTimeline};
 
 fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()

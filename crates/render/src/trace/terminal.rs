@@ -1,17 +1,17 @@
 //! An activity trace in the book's text format (CS:APP figure 9.3) and as JSON; a parser of the text format.
 
-use crate::kit::error::RenderError;
-use crate::kit::hints::Hint;
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
 use serde::Serialize;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::trace::activity::{ActivitySummary, BadTrace, Gap, InactivityCause, Trace};
 use tarebench_core::trace::explained::{Explained, ExplainedCause};
 use tarebench_core::trace::ticks::{TickSight, TraceTick, ticks};
 use tarebench_core::trace::timeline::TraceTask;
+use tarebench_report::error::RenderError;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
 
 /// Where a trace was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -124,7 +124,7 @@ pub fn text(a: &Activity) -> String {
             out += &line('I', i, (gap.start, gap.duration));
             out += &match explanation(a, &causes, i).as_str() {
                 "" => "\n".to_owned(),
-                why => format!("\t{}\n", crate::kit::text::escape(why)),
+                why => format!("\t{}\n", tarebench_report::text::escape(why)),
             };
         }
     }
@@ -233,17 +233,17 @@ fn explained(page: &mut ScreenText<'_>, a: &Activity, e: &Explained) {
     });
     let rows: Vec<_> = rows.collect();
     let widest = |f: fn(&(String, String, String, String)) -> &String| {
-        rows.iter().map(|r| crate::kit::text::columns(f(r))).max().unwrap_or(0)
+        rows.iter().map(|r| tarebench_report::text::columns(f(r))).max().unwrap_or(0)
     };
     let (b, c, d) = (widest(|r| &r.1), widest(|r| &r.2), widest(|r| &r.3));
     let most = page.field_width().saturating_sub(b + c + d + 6).max(12);
     let first = widest(|r| &r.0).min(most);
     let left = |s: &str, wide: usize| {
-        let cut = crate::kit::text::cut(s, wide, page.g.dots).into_owned();
-        let more = wide.saturating_sub(crate::kit::text::columns(&cut));
+        let cut = tarebench_report::text::cut(s, wide, page.g.dots).into_owned();
+        let more = wide.saturating_sub(tarebench_report::text::columns(&cut));
         cut + &" ".repeat(more)
     };
-    let right = |s: &str, wide: usize| " ".repeat(wide.saturating_sub(crate::kit::text::columns(s)) + 2) + s;
+    let right = |s: &str, wide: usize| " ".repeat(wide.saturating_sub(tarebench_report::text::columns(s)) + 2) + s;
     let lines: Vec<String> = rows
         .iter()
         .map(|(what, count, time, share)| left(what, first) + &right(count, b) + &right(time, c) + &right(share, d))
@@ -293,7 +293,7 @@ pub fn json(a: &Activity) -> Result<String, RenderError> {
     let causes = trace.causes(summary);
     let ticks = a.ticks();
     let document = TraceDocument { format: "tare-trace", version: 1, made, trace, causes, summary, ticks, explained };
-    Ok(crate::kit::json::pretty(&document)? + "\n")
+    Ok(tarebench_report::json::pretty(&document)? + "\n")
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use pages::*;
 use proptest::prelude::*;
 use read::*;
 use std::collections::BTreeMap;
-use tarebench_render::kit::svg::figures::figures;
-use tarebench_render::kit::web::page::*;
+use tarebench_report::svg::figures::figures;
+use tarebench_report::web::page::*;
 
 fn files(plots: Vec<Plot>) -> BTreeMap<String, String> {
     figures(&page(plots)).unwrap().into_iter().collect()

@@ -1,7 +1,7 @@
 //! Pages to draw.
 
 use proptest::prelude::*;
-use tarebench_render::kit::web::page::*;
+use tarebench_report::web::page::*;
 
 pub const ROLES: [(PageRole, Symbol); 5] = [
     (PageRole::Good, Symbol::Circle),

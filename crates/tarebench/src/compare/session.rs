@@ -21,8 +21,8 @@ use tarebench_core::run::report::data::{FailedSample, Measure, MeasureReport, Ra
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::data::{Outcome, Phase};
 use tarebench_core::statistics::sequential::looks;
-use tarebench_render::kit::style::Style;
 use tarebench_render::run::terminal::failed::failed;
+use tarebench_report::style::Style;
 use tarebench_run::runner::RunEvent;
 use tarebench_store::{Store, StoreError, content};
 use tarebench_sys::clock;

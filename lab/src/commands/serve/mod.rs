@@ -54,7 +54,7 @@ pub struct ServeArgs {
 pub fn serve(args: &ServeArgs) -> Result<Exit, Failure> {
     let place = PostgresPlace::parse(url(args)?, &read_only)?;
     if let Some(warning) = place.warning() {
-        eprintln!("tare: {}", tarebench::render::kit::text::escape(warning));
+        eprintln!("tare: {}", tarebench::report::text::escape(warning));
     }
     let hosts = AllowedHosts::new(&args.host, args.listen.ip());
     let app = ServeApp::new(&place, hosts).map_err(|trouble| Failure::system(trouble.said().2))?;
@@ -101,7 +101,7 @@ async fn begin(args: &ServeArgs, app: Arc<ServeApp>) -> Result<Exit, Failure> {
     // A database that is away now may come back: the pages say so until then.
     if let Err(trouble) = app.labs.with(data::version).await {
         let (_, _, text) = trouble.said();
-        eprintln!("tare: {}", tarebench::render::kit::text::escape(&text));
+        eprintln!("tare: {}", tarebench::report::text::escape(&text));
     }
     output::print(&format!("listening on {at}\n"));
     serve_until_signal(socket, app).await

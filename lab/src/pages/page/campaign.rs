@@ -9,8 +9,8 @@ use crate::pages::page::shell::{LabFrame, live, shell};
 use crate::pages::page::words::{age, campaign_state, engine, grouped, state, task_state};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::number::time_left as in_words;
-use tarebench_render::kit::words::plural;
+use tarebench_report::number::time_left as in_words;
+use tarebench_report::words::plural;
 
 /// Tasks on one page.
 pub const TASKS: usize = 500;

@@ -1,6 +1,6 @@
 //! HTML in the making: what is text becomes text, whatever is in it.
 
-use tarebench_render::kit::svg::drawing::escaped;
+use tarebench_report::svg::drawing::escaped;
 
 /// Markup. Only literals of this program are put in as they are; texts and attributes' values are escaped, so that a
 /// name that someone chose can neither end an element nor begin one.

@@ -1,8 +1,8 @@
 //! A dot with its interval, as in the report's overview: a row of a table each, all on one scale.
 
 use crate::pages::page::html::{Attribute, Html};
-use tarebench_render::kit::number::fixed;
-use tarebench_render::kit::svg::axis::{AxisQuantity, Range, ticks};
+use tarebench_report::number::fixed;
+use tarebench_report::svg::axis::{AxisQuantity, Range, ticks};
 
 /// Part of the width that is left free at either end, per cent, so that a dot at the end is whole.
 const MARGIN: f64 = 3.0;

@@ -12,7 +12,7 @@ use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::machine::data::{Factor, Standing};
-use tarebench_render::kit::number::bytes;
+use tarebench_report::number::bytes;
 
 /// What the page is of.
 #[derive(Clone, Debug)]

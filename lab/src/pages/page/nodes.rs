@@ -9,9 +9,9 @@ use crate::pages::page::shell::{LabFrame, live, shell};
 use crate::pages::said::{answers, compared_time, fleet_remarks, fleet_title, remarks, spread};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_render::kit::number::{fixed, percent};
-use tarebench_render::kit::style::Style;
-use tarebench_render::kit::words::plural;
+use tarebench_report::number::{fixed, percent};
+use tarebench_report::style::Style;
+use tarebench_report::words::plural;
 
 /// Programs that a row names.
 const NAMED: usize = 8;
@@ -116,7 +116,7 @@ fn to_dot(m: &NodeRow) -> Dot {
     Dot { value: off(m.ratio), bounds: m.interval.as_ref().map(|i| (off(i.low), off(i.high))), odd: m.odd }
 }
 
-fn row(m: &NodeRow, d: Dot, range: tarebench_render::kit::svg::axis::Range) -> Vec<Html> {
+fn row(m: &NodeRow, d: Dot, range: tarebench_report::svg::axis::Range) -> Vec<Html> {
     let (mut name, mut drawn, mut verdict) = (Html::new(), Html::new(), Html::new());
     name.link(&href("machine", &m.machine), &m.machine);
     dot(&mut drawn, range, d, 0.0, &format!("{}{}", signed(m.ratio), within(m.interval.as_ref())));

@@ -7,8 +7,8 @@ use crate::pages::page::shell::{LabFrame, live, shell};
 use crate::pages::page::words::{age, campaign_state, engine, grouped, lasted, load, machine_state, state};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::number::time_left as in_words;
-use tarebench_render::kit::words::plural;
+use tarebench_report::number::time_left as in_words;
+use tarebench_report::words::plural;
 
 /// Most characters of a failure's message in a list; its task's page has all of it.
 const MESSAGE: usize = 400;

@@ -6,7 +6,7 @@ use crate::pages::page::shell::{LabFrame, live, shell};
 use crate::pages::page::words::grouped;
 use tarebench_core::documents::head::{DocumentKind, Status};
 use tarebench_render::documents::list::DocumentRow;
-use tarebench_render::kit::words::plural;
+use tarebench_report::words::plural;
 
 /// Programs of a run that are named in its row.
 const NAMED: usize = 6;

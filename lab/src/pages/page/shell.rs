@@ -1,9 +1,9 @@
 //! What all pages of the lab have in common: head, navigation, style, script and foot.
 
 use crate::pages::page::html::Html;
-use tarebench_render::kit::error::RenderError;
-use tarebench_render::kit::web::html as web;
-use tarebench_render::kit::web::page::{Page, PageKind};
+use tarebench_report::error::RenderError;
+use tarebench_report::web::html as web;
+use tarebench_report::web::page::{Page, PageKind};
 
 /// What the pages add to the style of the report.
 const STYLE: &str = include_str!("lab.css");

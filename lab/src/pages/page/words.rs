@@ -4,7 +4,7 @@ use crate::data::state::{CampaignState, LabEngine, LabMachineState, LabTaskState
 use crate::pages::page::html::Html;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::number;
+use tarebench_report::number;
 
 /// How something stands, for its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::pages::nodes_fixtures;
 use crate::pages::page::fixtures;
 use crate::pages::page::fixtures::{NOW, ago, task};
 use tarebench_core::base::units::Nanos;
-use tarebench_render::kit::text::{columns, hidden};
+use tarebench_report::text::{columns, hidden};
 
 fn eighty() -> Style {
     Style { width: 80, ..Style::default() }

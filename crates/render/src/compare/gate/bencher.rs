@@ -1,11 +1,11 @@
 //! Bencher's metric format (BMF), for `bencher run --adapter json`.
 
-use crate::kit::error::RenderError;
-use crate::kit::text::cut_middle;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tarebench_core::compare::gate::{Gate, GateReport, GateVerdict, SideTimes};
 use tarebench_core::run::report::data::Measure;
+use tarebench_report::error::RenderError;
+use tarebench_report::text::cut_middle;
 
 /// Longest name of a benchmark there, in bytes.
 const NAME: usize = 1_024;
@@ -32,7 +32,7 @@ pub fn bencher(gate: &Gate, report: &GateReport) -> Result<String, RenderError> 
             all.insert(name(&b.name), metrics);
         }
     }
-    Ok(crate::kit::json::pretty(&all)? + "\n")
+    Ok(tarebench_report::json::pretty(&all)? + "\n")
 }
 
 /// The name, cut if it is longer than Bencher accepts.
@@ -68,9 +68,9 @@ fn metric(t: &SideTimes) -> Option<BencherMetric> {
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::text::hidden;
     use serde_json::{Value, json};
     use tarebench_core::statistics::intervals::NoInterval;
+    use tarebench_report::text::hidden;
 
     fn parsed((gate, report): &(Gate, GateReport)) -> Value {
         let text = bencher(gate, report).unwrap();

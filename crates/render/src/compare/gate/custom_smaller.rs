@@ -2,11 +2,11 @@
 
 use crate::compare::gate::said::{blocks, measure, revision, verdict_word, whole_change};
 use crate::compare::sentence::spelled;
-use crate::kit::error::RenderError;
-use crate::kit::style::Style;
-use crate::kit::text::escape;
 use serde::Serialize;
 use tarebench_core::compare::gate::{Gate, GateReport, GateVerdict, SideTimes};
+use tarebench_report::error::RenderError;
+use tarebench_report::style::Style;
+use tarebench_report::text::escape;
 
 #[derive(Serialize)]
 struct SmallerEntry {
@@ -36,7 +36,7 @@ pub fn custom_smaller(gate: &Gate, report: &GateReport) -> Result<String, Render
             extra: extra(gate, report, place),
         }));
     }
-    Ok(crate::kit::json::pretty(&all)? + "\n")
+    Ok(tarebench_report::json::pretty(&all)? + "\n")
 }
 
 fn range(t: &SideTimes) -> Option<String> {
@@ -62,8 +62,8 @@ fn extra(gate: &Gate, report: &GateReport, place: usize) -> String {
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::text::hidden;
     use serde_json::{Value, json};
+    use tarebench_report::text::hidden;
 
     fn parsed((gate, report): &(Gate, GateReport)) -> Value {
         let text = custom_smaller(gate, report).unwrap();

@@ -8,13 +8,13 @@
 
 use crate::compare::gate::said::{blocks, measure, times, verdict_word};
 use crate::compare::sentence::short;
-use crate::kit::error::RenderError;
 use serde::Serialize;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::compare::gate::{Gate, GateReport, SideTimes};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::run::report::data::Measure;
+use tarebench_report::error::RenderError;
 
 /// Which of the two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn google_benchmark(
 ) -> Result<String, RenderError> {
     let entries = (0..report.benchmarks.len()).filter_map(|place| entry(gate, report, place, build));
     let file = GoogleFile { context: context(head, gate, build, zone), benchmarks: entries.collect() };
-    Ok(crate::kit::json::pretty(&file)? + "\n")
+    Ok(tarebench_report::json::pretty(&file)? + "\n")
 }
 
 fn context<'a>(head: &'a DocumentHead, gate: &'a Gate, build: ExportedBuild, zone: &TimeZone) -> GoogleContext<'a> {
@@ -169,9 +169,9 @@ fn entry<'a>(gate: &Gate, report: &'a GateReport, place: usize, build: ExportedB
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::text::hidden;
     use serde_json::Value;
     use tarebench_core::compare::gate::GateVerdict;
+    use tarebench_report::text::hidden;
 
     fn parsed((gate, report): &(Gate, GateReport), build: ExportedBuild) -> Value {
         let text = google_benchmark(&fixtures::head(), gate, report, build, &TimeZone::UTC).unwrap();

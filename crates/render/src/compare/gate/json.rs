@@ -1,10 +1,10 @@
 //! A gate as JSON: what was asked for and measured, and the result.
 
 use crate::compare::gate::said::answer;
-use crate::kit::error::RenderError;
 use serde::Serialize;
 use tarebench_core::compare::gate::{Gate, GateReport};
 use tarebench_core::documents::head::DocumentHead;
+use tarebench_report::error::RenderError;
 
 #[derive(Serialize)]
 struct GateJson<'a> {
@@ -24,15 +24,15 @@ pub fn json(head: &DocumentHead, gate: &Gate, report: &GateReport) -> Result<Str
     let answer = answer(report, str::to_owned);
     let id = head.id().to_string();
     let document = GateJson { format: "tare-gate", version: 1, id, head, answer, report, gate };
-    Ok(crate::kit::json::pretty(&document)? + "\n")
+    Ok(tarebench_report::json::pretty(&document)? + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::text::hidden;
     use serde_json::Value;
+    use tarebench_report::text::hidden;
 
     fn parsed((gate, report): &(Gate, GateReport)) -> Value {
         let text = json(&fixtures::head(), gate, report).unwrap();

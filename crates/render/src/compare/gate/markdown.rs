@@ -8,11 +8,11 @@ use crate::compare::gate::said::{
     MODIFIED, answer, blocks, change, control, corrected, mean, order, reading, reason, revision, threshold, times,
     verdict_word,
 };
-use crate::kit::markup::{ABSENT, Markup, MarkupTable, code_span};
-use crate::kit::number;
-use crate::kit::style::{Glyphs, Style};
-use crate::kit::text::{columns, cut_middle, escape};
 use tarebench_core::compare::gate::{BenchmarkReport, Gate, GateReport, GateSide};
+use tarebench_report::markup::{ABSENT, Markup, MarkupTable, code_span};
+use tarebench_report::number;
+use tarebench_report::style::{Glyphs, Style};
+use tarebench_report::text::{columns, cut_middle, escape};
 
 /// Benchmarks that are listed; GitHub refuses summaries of more than 1 MiB.
 const MOST: usize = 200;
@@ -152,8 +152,8 @@ fn side(side: &GateSide) -> String {
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::text::hidden;
     use tarebench_core::compare::gate::GateVerdict;
+    use tarebench_report::text::hidden;
 
     #[test]
     fn the_table_and_what_it_means() {

@@ -6,21 +6,21 @@ use crate::compare::gate::said::{
 };
 use crate::compare::sentence::spelled;
 use crate::documents::machine::described;
-use crate::kit::markup::ABSENT;
-use crate::kit::number;
-use crate::kit::number::TimeScale;
-use crate::kit::style::{Glyphs, Style};
-use crate::kit::table::Table;
-use crate::kit::text::escape;
-use crate::kit::web::page::{
-    Band, Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageEstimate, PageFigure, PageKind,
-    PagePart, PageQuantity, PageRemark, PageScale,
-};
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::compare::gate::{BenchmarkReport, Gate, GateReport, GateSide, GateVerdict, SideTimes};
 use tarebench_core::documents::head::{DocumentHead, Status};
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::markup::ABSENT;
+use tarebench_report::number;
+use tarebench_report::number::TimeScale;
+use tarebench_report::style::{Glyphs, Style};
+use tarebench_report::table::Table;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{
+    Band, Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageEstimate, PageFigure, PageKind,
+    PagePart, PageQuantity, PageRemark, PageScale,
+};
 
 /// Benchmarks whose corrections stand in the first view; the table has all of them.
 const CORRECTED: usize = 5;
@@ -318,9 +318,9 @@ fn figures(gate: &Gate, report: &GateReport, place: usize, g: &Glyphs) -> Option
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::svg::figures::figures as svg;
-    use crate::kit::text::hidden;
-    use crate::kit::web::html::{data, html};
+    use tarebench_report::svg::figures::figures as svg;
+    use tarebench_report::text::hidden;
+    use tarebench_report::web::html::{data, html};
 
     fn page((found, report): &(Gate, GateReport)) -> Page {
         gate(&fixtures::head(), found, report, &TimeZone::UTC, "foot".to_owned())

@@ -1,9 +1,9 @@
 //! Intervals as lines of text: zero and the threshold of each benchmark are marked, `├──●──┤` is an interval.
 
 use crate::compare::gate::said::{signed, threshold};
-use crate::kit::style::Glyphs;
-use crate::kit::text::columns;
 use tarebench_core::compare::gate::{Gate, GateReport};
+use tarebench_report::style::Glyphs;
+use tarebench_report::text::columns;
 
 /// Changes beyond so many times the largest threshold are drawn at the edge, so that the others can be told apart.
 const FURTHEST: f64 = 10.0;
@@ -165,7 +165,7 @@ fn put_label(line: &mut [char], at: Option<usize>, label: &str) {
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::style::Style;
+    use tarebench_report::style::Style;
 
     fn lines(unicode: bool, width: usize, (gate, report): &(Gate, GateReport)) -> Option<Vec<String>> {
         let style = Style { unicode, ..Style::default() };

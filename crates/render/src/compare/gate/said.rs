@@ -2,9 +2,6 @@
 
 use crate::compare::duets;
 use crate::compare::sentence::{short, spelled};
-use crate::kit::number;
-use crate::kit::style::Glyphs;
-use crate::kit::words::plural;
 use tarebench_core::compare::gate::{
     BenchmarkReport, ControlReport, CorrectedRatio, CorrectedSide, Gate, GateReport, GateSide, GateVerdict,
     MeasuredBenchmark, SideTimes,
@@ -12,6 +9,9 @@ use tarebench_core::compare::gate::{
 use tarebench_core::compare::gate_rule::blocks_needed;
 use tarebench_core::run::report::data::{Measure, RatioBasis};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::number;
+use tarebench_report::style::Glyphs;
+use tarebench_report::words::plural;
 
 /// Digits of a commit's id that are shown.
 const COMMIT: usize = 12;
@@ -310,7 +310,7 @@ pub(crate) fn reading(gate: &Gate) -> String {
 mod tests {
     use super::*;
     use crate::compare::gate::fixtures;
-    use crate::kit::style::Style;
+    use tarebench_report::style::Style;
 
     fn unicode() -> Glyphs {
         Style::default().glyphs()

@@ -6,17 +6,17 @@ use crate::compare::gate::said::{
     reading, reason, revision, threshold, times, verdict_word,
 };
 use crate::compare::sentence::short;
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::number;
-use crate::kit::number::TimeScale;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::ROWS;
-use crate::kit::text;
-use crate::kit::words::Reasons;
 use tarebench_core::compare::gate::{BenchmarkReport, Gate, GateReport, GateVerdict, SideTimes};
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::number;
+use tarebench_report::number::TimeScale;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::ROWS;
+use tarebench_report::text;
+use tarebench_report::words::Reasons;
 
 const GAP: usize = 2;
 /// Columns of a name: the fewest in the table, the most in the plot, the most in a sentence.

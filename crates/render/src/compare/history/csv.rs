@@ -1,9 +1,9 @@
 //! A history as CSV: one row per build of each benchmark. An empty cell is an absent value.
 
-use crate::kit::csv::{cell, number, text, write};
-use crate::kit::error::RenderError;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryPoint, HistoryReport};
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::csv::{cell, number, text, write};
+use tarebench_report::error::RenderError;
 
 const COLUMNS: [&str; 22] = [
     "suite",

@@ -2,14 +2,14 @@
 
 use crate::compare::gate::said::signed;
 use crate::compare::history::said::{answers, build_name, counted, dated, day, shown_range, title, with_interval};
-use crate::kit::style::{Glyphs, Style};
-use crate::kit::svg::axis::{Axis, AxisQuantity, AxisTick, Range, ticks};
-use crate::kit::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px};
-use crate::kit::svg::frame::Frame;
-use crate::kit::svg::marks::{colour, glyph};
-use crate::kit::web::page::{PageRole, Symbol};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryPoint};
+use tarebench_report::style::{Glyphs, Style};
+use tarebench_report::svg::axis::{Axis, AxisQuantity, AxisTick, Range, ticks};
+use tarebench_report::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, escaped, fitted, push_px, px};
+use tarebench_report::svg::frame::Frame;
+use tarebench_report::svg::marks::{colour, glyph};
+use tarebench_report::web::page::{PageRole, Symbol};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 320.0;

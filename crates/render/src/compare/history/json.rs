@@ -1,10 +1,10 @@
 //! A history as JSON.
 
 use crate::compare::history::said::{answers, title};
-use crate::kit::error::RenderError;
-use crate::kit::style::Style;
 use serde::Serialize;
 use tarebench_core::compare::history::HistoryReport;
+use tarebench_report::error::RenderError;
+use tarebench_report::style::Style;
 
 #[derive(Serialize)]
 struct HistoryJson<'a> {
@@ -26,15 +26,15 @@ pub fn json(report: &HistoryReport, style: &Style) -> Result<String, RenderError
         all.into_iter().map(move |a| format!("{}: {}", title(h), a.text))
     });
     let document = HistoryJson { format: "tare-history", version: 1, answers: sentences.collect(), report };
-    Ok(crate::kit::json::pretty(&document)? + "\n")
+    Ok(tarebench_report::json::pretty(&document)? + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compare::history::fixtures;
-    use crate::kit::text::hidden;
     use serde_json::Value;
+    use tarebench_report::text::hidden;
 
     #[test]
     fn it_holds_all_of_the_report() {

@@ -2,11 +2,11 @@
 
 use crate::compare::history::figure::figure;
 use crate::compare::history::said::{answers, build_name, counted, day, newest, remarks, title, with_interval};
-use crate::kit::style::{Glyphs, Style};
-use crate::kit::svg::drawing::escaped;
-use crate::kit::words::plural;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryReport};
+use tarebench_report::style::{Glyphs, Style};
+use tarebench_report::svg::drawing::escaped;
+use tarebench_report::words::plural;
 
 const STYLE: &str = "\
 body { margin: 0 auto; max-width: 60rem; padding: 1.5rem; color: #1d1f21; background: #fdfcf9; \

@@ -2,12 +2,12 @@
 
 use crate::compare::gate::said::signed;
 use crate::compare::history::said::{ShowForeign, build_name, day, shown_range};
-use crate::kit::number;
-use crate::kit::screen::StyledSpan;
-use crate::kit::style::{Glyphs, Paint};
-use crate::kit::text::{columns, cut};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::BenchmarkHistory;
+use tarebench_report::number;
+use tarebench_report::screen::StyledSpan;
+use tarebench_report::style::{Glyphs, Paint};
+use tarebench_report::text::{columns, cut};
 
 /// Lines of the plot itself.
 const ROWS: usize = 11;
@@ -228,7 +228,7 @@ fn ends(h: &BenchmarkHistory, width: usize, canvas: &HistoryCanvas<'_>) -> Strin
 mod tests {
     use super::*;
     use crate::compare::history::fixtures;
-    use crate::kit::style::Style;
+    use tarebench_report::style::Style;
 
     fn lines(h: &BenchmarkHistory, width: usize, unicode: bool) -> Option<Vec<String>> {
         let style = Style { unicode, ..Style::default() };

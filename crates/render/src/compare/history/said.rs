@@ -1,15 +1,16 @@
 //! A history in words and figures that all its forms share.
 
 use crate::compare::gate::said::change;
-use crate::kit::hints::{Hint, Hints};
-use crate::kit::number;
-use crate::kit::style::Glyphs;
-use crate::kit::words::plural;
 use tarebench_core::base::date::{TimeZone, date};
+use tarebench_core::base::hint::Hint;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::change_points::SHORTEST;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryBuild, HistoryChange, MOST_POINTS, NotUsed};
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::hints::Hints;
+use tarebench_report::number;
+use tarebench_report::style::Glyphs;
+use tarebench_report::words::plural;
 
 /// Digits of a commit's id that are shown.
 const COMMIT: usize = 7;
@@ -195,7 +196,7 @@ pub(crate) fn shown_range(h: &BenchmarkHistory) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::compare::history::fixtures;
-    use crate::kit::style::Style;
+    use tarebench_report::style::Style;
 
     fn said(h: &BenchmarkHistory) -> Vec<String> {
         let style = Style::default();

@@ -2,11 +2,11 @@
 
 use crate::compare::history::plot::{HistoryCanvas, plot};
 use crate::compare::history::said::{HistoryAnswer, answers, newest, remarks, title};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::text::cut_middle;
-use crate::kit::words::plural;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryReport};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::text::cut_middle;
+use tarebench_report::words::plural;
 
 /// Plots of several benchmarks, unless all are asked for.
 const PLOTS: usize = 3;
@@ -124,7 +124,7 @@ fn limits(page: &mut ScreenText<'_>, report: &HistoryReport) {
 mod tests {
     use super::*;
     use crate::compare::history::fixtures;
-    use crate::kit::text::{columns, hidden};
+    use tarebench_report::text::{columns, hidden};
 
     #[test]
     fn the_answer_is_first() {

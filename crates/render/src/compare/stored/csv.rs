@@ -2,12 +2,12 @@
 
 use crate::compare::sentence::short;
 use crate::compare::stored::said::stored_verdict;
-use crate::kit::csv::{cell, number, text, write};
-use crate::kit::error::RenderError;
 use tarebench_core::compare::ratio::RatioBasis;
 use tarebench_core::compare::stored::{ComparedBy, ComparedRun, StoredComparison, StoredSide};
 use tarebench_core::compare::stored_floor::FloorSource;
 use tarebench_core::compare::stored_report::{RatioWay, StoredPairReport, StoredRatio, StoredReport};
+use tarebench_report::csv::{cell, number, text, write};
+use tarebench_report::error::RenderError;
 
 const HEADS: [&str; 18] = [
     "program",

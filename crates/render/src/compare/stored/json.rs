@@ -1,12 +1,12 @@
 //! A comparison of stored runs as JSON: what was compared, and the result.
 
 use crate::compare::stored::said::{StoredWords, every_remark};
-use crate::kit::error::RenderError;
-use crate::kit::style::Style;
 use serde::Serialize;
 use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::compare::stored_report::StoredReport;
 use tarebench_core::documents::head::DocumentHead;
+use tarebench_report::error::RenderError;
+use tarebench_report::style::Style;
 
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
@@ -44,16 +44,16 @@ pub fn json(head: &DocumentHead, comparison: &StoredComparison, report: &StoredR
         report,
         comparison,
     };
-    Ok(crate::kit::json::pretty(&document)? + "\n")
+    Ok(tarebench_report::json::pretty(&document)? + "\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::compare::stored::fixtures;
-    use crate::kit::text::hidden;
     use serde_json::Value;
     use tarebench_core::compare::stored_report::report;
+    use tarebench_report::text::hidden;
 
     #[test]
     fn it_holds_the_comparison_and_its_report() {

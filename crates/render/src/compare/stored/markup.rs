@@ -2,12 +2,12 @@
 
 use crate::compare::sentence::spelled;
 use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
-use crate::kit::markup::{ABSENT, Markup, MarkupTable};
-use crate::kit::number;
-use crate::kit::printed::plain;
-use crate::kit::style::Style;
+use crate::printed::plain;
 use tarebench_core::compare::stored::{ComparedBy, StoredComparison};
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredReport};
+use tarebench_report::markup::{ABSENT, Markup, MarkupTable};
+use tarebench_report::number;
+use tarebench_report::style::Style;
 
 /// A row for each pair, by the measure of its verdict.
 pub fn table(comparison: &StoredComparison, report: &StoredReport, markup: Markup) -> String {

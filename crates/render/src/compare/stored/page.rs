@@ -3,14 +3,6 @@
 use crate::compare::sentence::spelled;
 use crate::compare::stored::said::{StoredWords, cell, every_remark};
 use crate::compare::stored::tables::{by_measure, printed, ratios, runs, times};
-use crate::kit::number;
-use crate::kit::number::TimeScale;
-use crate::kit::style::Style;
-use crate::kit::text::escape;
-use crate::kit::web::page::{
-    Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageEstimate, PageFigure, PageKind,
-    PagePart, PageQuantity, PageRemark, PageScale,
-};
 use std::collections::BTreeSet;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::compare::ratio::Verdict;
@@ -19,6 +11,14 @@ use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, Stor
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::number;
+use tarebench_report::number::TimeScale;
+use tarebench_report::style::Style;
+use tarebench_report::text::escape;
+use tarebench_report::web::page::{
+    Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageEstimate, PageFigure, PageKind,
+    PagePart, PageQuantity, PageRemark, PageScale,
+};
 
 /// The page of a comparison.
 pub fn comparison(
@@ -306,10 +306,10 @@ fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &s
 mod tests {
     use super::*;
     use crate::compare::stored::fixtures;
-    use crate::kit::svg::figures::figures;
-    use crate::kit::text::hidden;
-    use crate::kit::web::html::data;
     use tarebench_core::compare::stored_report::report;
+    use tarebench_report::svg::figures::figures;
+    use tarebench_report::text::hidden;
+    use tarebench_report::web::html::data;
 
     fn page(stored: &StoredComparison) -> Page {
         comparison(&fixtures::head(), stored, &report(stored), &TimeZone::UTC, "foot".to_owned())

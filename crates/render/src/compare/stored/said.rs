@@ -1,10 +1,6 @@
 //! A comparison of stored runs in words that the terminal, the page and the exports share.
 
 use crate::compare::sentence::{short, spelled};
-use crate::kit::number;
-use crate::kit::style::Glyphs;
-use crate::kit::text;
-use crate::kit::words::plural;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::{RatioBasis, Verdict};
 use tarebench_core::compare::stored::{BlockRatio, ComparedBy, StoredComparison, StoredPair, StoredSide};
@@ -14,6 +10,10 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::machine::differences::{ConditionDifference, ConditionKind};
 use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::number;
+use tarebench_report::style::Glyphs;
+use tarebench_report::text;
+use tarebench_report::words::plural;
 
 /// Most columns of a program's name in a sentence.
 const WIDEST: usize = 40;

@@ -2,14 +2,14 @@
 
 use crate::compare::sentence::spelled;
 use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
-use crate::kit::number;
-use crate::kit::number::{TimeScale, TimeUnit};
-use crate::kit::printed;
-use crate::kit::table::Table;
+use crate::printed;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::compare::stored::{ComparedBy, SeriesTimes, SideMetric, StoredSide};
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::number;
+use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::table::Table;
 
 /// A row for each pair, by the measure of its verdict.
 pub(crate) fn ratios(words: &StoredWords<'_>, report: &StoredReport) -> Table {

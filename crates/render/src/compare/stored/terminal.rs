@@ -2,15 +2,15 @@
 
 use crate::compare::stored::said::{StoredSentence, StoredWords, every_remark, others};
 use crate::compare::stored::tables::{printed, ratios, runs, times};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
-use crate::kit::table::{ROWS, draw};
-use crate::kit::text;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::documents::head::DocumentHead;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
+use tarebench_report::table::{ROWS, draw};
+use tarebench_report::text;
 
 /// Conditions that are listed unless all are requested.
 const CONDITIONS: usize = 12;

@@ -1,15 +1,15 @@
 //! Gross = net + tare: where the elapsed time of a program went.
 
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::{Reasons, plural, time};
 use crate::run::counters;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::account::{AccountEntry, AccountReport, EntryKind, EstimateReport};
 use tarebench_core::run::report::data::SeriesReport;
 use tarebench_core::sample::daemons::TaskKind;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::{Reasons, plural, time};
 
 /// Draws the account, or what can be said without.
 pub(crate) fn field(page: &mut ScreenText<'_>, s: &SeriesReport) {

@@ -1,13 +1,13 @@
 //! What the machine added to a program's time, in one line.
 
-use crate::kit::number;
-use crate::kit::number::{TimeScale, TimeUnit};
-use crate::kit::screen::ScreenText;
-use crate::kit::text;
-use crate::kit::words::{plural, time};
 use std::collections::BTreeMap;
 use tarebench_core::run::report::account::{AccountEntry, AccountReport, EntryKind};
 use tarebench_core::run::report::data::SeriesReport;
+use tarebench_report::number;
+use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::text;
+use tarebench_report::words::{plural, time};
 
 /// Widest name of an entry.
 const WIDEST: usize = 16;

@@ -2,14 +2,14 @@
 
 use crate::compare::names::names;
 use crate::compare::{answer, design, rows, several};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
 use crate::run::metrics;
 use crate::run::terminal::{account, lines, quiet, warnings};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::run::report::data::RunReport;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
 
 /// With more programs than this, each has a row instead of four lines.
 const SECTIONS: usize = 2;

@@ -1,14 +1,9 @@
 //! The conditions of the measurement, once per run.
 
-use crate::kit::hints::Hint;
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::plural;
 use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::terminal::quiet;
 use tarebench_core::base::date::date;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
@@ -17,6 +12,11 @@ use tarebench_core::run::plan::{Order, RunCount};
 use tarebench_core::run::protocol::{CheckOne, CheckOneDetail, StepFinding};
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::report::findings::RemarkKind;
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::plural;
 
 /// Draws machine, clock, sources, checks and protocol steps.
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport) {

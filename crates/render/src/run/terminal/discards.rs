@@ -1,13 +1,14 @@
 //! What was discarded, and why: grouped by reason.
 
-use crate::kit::number::TimeScale;
-use crate::kit::screen::ScreenText;
-use crate::kit::words::{measure, time, value};
 use crate::profile::effect::process_time;
+use crate::words::measure;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::ProcessTimeEffect;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, SeriesReport};
+use tarebench_report::number::TimeScale;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::words::{time, value};
 
 struct DiscardCutoff<'a> {
     daemon: &'a str,

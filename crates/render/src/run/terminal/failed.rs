@@ -1,13 +1,13 @@
 //! The programs that failed, one line for each.
 
-use crate::kit::style::Style;
-use crate::kit::text;
-use crate::kit::words::plural;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::Order;
 use tarebench_core::run::report::data::{FailedSample, RunReport, SeriesReport};
 use tarebench_core::sample::cgroup_limits::OutOfMemory;
 use tarebench_core::sample::data::Outcome;
+use tarebench_report::style::Style;
+use tarebench_report::text;
+use tarebench_report::words::plural;
 
 /// Widest name of a program.
 const NAME: usize = 60;

@@ -2,17 +2,18 @@
 
 use crate::compare::names::{command as command_of, is_named};
 use crate::compare::rows::{main, ranked};
-use crate::kit::screen::{ScreenText, StyledSpan};
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::{interval, plural, scale, value};
 use crate::run::terminal::added;
 use crate::run::terminal::failed::execution;
 use crate::run::terminal::quiet;
+use crate::words::scale;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
 use tarebench_core::statistics::intervals::NoInterval;
+use tarebench_report::screen::{ScreenText, StyledSpan};
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::{interval, plural, value};
 
 /// Columns of the measures' names, indent included.
 const GUTTER: usize = 11;

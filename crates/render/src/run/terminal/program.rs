@@ -2,18 +2,19 @@
 
 use crate::compare::names::same_words;
 use crate::compare::rows::{parameters, reference};
-use crate::kit::grid;
-use crate::kit::grid::{Align, GridCell, GridColumn};
-use crate::kit::number;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::{Reasons, interval, numbers, plural, scale, time, value, words_of};
 use crate::run::terminal::failed::execution;
 use crate::run::terminal::{account, discards, quiet};
+use crate::words::{scale, words_of};
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::run::report::data::{DaemonSummary, MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::daemons::TaskKind;
+use tarebench_report::grid;
+use tarebench_report::grid::{Align, GridCell, GridColumn};
+use tarebench_report::number;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::{Reasons, interval, numbers, plural, time, value};
 
 /// Draws one program.
 pub(crate) fn section(page: &mut ScreenText<'_>, report: &RunReport, index: usize) {

@@ -1,14 +1,15 @@
 //! The time on the quiet machine: one line of the default output, and a field of the full one.
 
-use crate::kit::hints::{Hint, speed_varies};
-use crate::kit::number::TimeScale;
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::{interval, plural, time, value};
+use crate::run::hints::speed_varies;
 use crate::run::quiet;
+use tarebench_core::base::hint::Hint;
 use tarebench_core::quiet::data::{NoQuietTime, QuietTime};
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
+use tarebench_report::number::TimeScale;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::{interval, plural, time, value};
 
 /// How the times of a corrected value are written: as exact as what the correction leaves of the scatter.
 pub(crate) fn scale(page: &ScreenText<'_>, q: &QuietTime) -> TimeScale {
@@ -139,7 +140,7 @@ fn corrected(page: &mut ScreenText<'_>, q: &QuietTime) {
         format!("{} {} %", quiet::cause_in_full(*cause), quiet::signed((-log).exp_m1(), decimals, page.g.minus))
     }));
     page.field_items("", &parts);
-    let percent = |share: f64| crate::kit::number::percent(share).unwrap_or_else(|| page.g.absent.to_owned());
+    let percent = |share: f64| tarebench_report::number::percent(share).unwrap_or_else(|| page.g.absent.to_owned());
     let errors = [
         format!("residual {}", percent(q.residual)),
         format!("held-out error {}, uncorrected {}", percent(q.held_out.corrected), percent(q.held_out.plain)),
@@ -178,13 +179,14 @@ pub(crate) fn kept_to(report: &RunReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::kit::hints::{Hint, Hints};
-    use crate::kit::style::Style;
     use crate::run::terminal::report::run_report;
     use crate::run::{fixtures, quiet_fixtures};
+    use tarebench_core::base::hint::Hint;
     use tarebench_core::machine::data::{Factor, Standing};
     use tarebench_core::quiet::data::NoQuietTime;
     use tarebench_core::run::report::data::RunReport;
+    use tarebench_report::hints::Hints;
+    use tarebench_report::style::Style;
 
     fn drawn(report: &RunReport, width: usize, full: bool) -> String {
         run_report(report, &Style { width, full, hints: fixtures::hints(), ..Style::default() })

@@ -2,15 +2,16 @@
 
 use crate::compare::rows::ranked;
 use crate::compare::{design, table};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::{Paint, Style};
+use crate::run::hints::hints_of_run;
 use crate::run::terminal::{brief, conditions, program};
 use crate::run::{metrics, remarks};
 use tarebench_core::run::report::data::RunReport;
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::{Paint, Style};
 
 /// Draws a run for a terminal. Ends with a newline; no line is wider than `style.width` (at least 40).
 pub fn run_report(report: &RunReport, style: &Style) -> String {
-    let style = &Style { hints: style.hints.of_run(&report.run.plan), ..style.clone() };
+    let style = &Style { hints: hints_of_run(&style.hints, &report.run.plan), ..style.clone() };
     let mut page = ScreenText::new(style);
     if style.full {
         full(&mut page, report);

@@ -1,16 +1,16 @@
 //! The warnings of the default output: one line each kind, with the programs that it is about.
 
 use crate::compare::rows::reference;
-use crate::kit::number;
-use crate::kit::number::{TimeScale, TimeUnit};
-use crate::kit::screen::ScreenText;
-use crate::kit::style::Paint;
-use crate::kit::text;
-use crate::kit::words::plural;
 use crate::run::remarks;
 use tarebench_core::run::notes::FactorChange;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
+use tarebench_report::number;
+use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::screen::ScreenText;
+use tarebench_report::style::Paint;
+use tarebench_report::text;
+use tarebench_report::words::plural;
 
 /// Warnings shown.
 const MOST: usize = 4;
@@ -222,9 +222,9 @@ fn wrapped(pieces: &[String], room: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kit::style::Style;
     use crate::run::fixtures;
     use tarebench_core::base::reading::{Absent, Reading};
+    use tarebench_report::style::Style;
 
     fn said(programs: &[&str], remarks: &[(Option<u32>, Kind)], width: usize) -> Vec<String> {
         let m = || fixtures::measure(1e6, 1e4, 10, 0, 0);

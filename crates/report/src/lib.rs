@@ -1,0 +1,23 @@
+//! The one model of every output of tare, and its writers: terminal, page, CSV, Markdown and its relatives, SVG, JSON.
+//!
+//! Nothing here knows a subject (runs, gates, noise): those build sheets of cells, which hold values; only a writer makes texts of them.
+//! Everything is a pure function: it reads no clock, no environment, no terminal.
+//!
+//! Strings that come from the machine or the user are shown through [`text::escape`]; no control character of theirs reaches a terminal.
+#![forbid(unsafe_code)]
+
+pub mod csv;
+pub mod error;
+pub mod grid;
+pub mod hints;
+pub mod json;
+pub mod markup;
+pub mod number;
+pub mod progress;
+pub mod screen;
+pub mod style;
+pub mod svg;
+pub mod table;
+pub mod text;
+pub mod web;
+pub mod words;

@@ -1,0 +1,136 @@
+//! Tables for documents: Markdown, AsciiDoc, Org mode.
+
+use crate::text::escape;
+
+/// A language of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Markup {
+    /// GitHub's Markdown.
+    Markdown,
+    Asciidoc,
+    /// Org mode.
+    Org,
+}
+
+/// Stands for an unknown value.
+pub const ABSENT: &str = "–";
+
+/// Heads and rows; the first column is a label.
+pub struct MarkupTable {
+    pub heads: Vec<String>,
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+impl MarkupTable {
+    pub fn write(&self, markup: Markup) -> String {
+        match markup {
+            Markup::Markdown => self.markdown(),
+            Markup::Asciidoc => self.asciidoc(),
+            Markup::Org => self.org(),
+        }
+    }
+
+    fn markdown(&self) -> String {
+        let mut out = format!("| {} |\n|:---|{}\n", self.heads.join(" | "), "---:|".repeat(self.heads.len() - 1));
+        for (label, cells) in &self.rows {
+            out.push_str(&format!("| {} | {} |\n", markdown_code(label), cells.join(" | ")));
+        }
+        out
+    }
+
+    fn asciidoc(&self) -> String {
+        let aligned = vec![">"; self.heads.len() - 1].join(",");
+        let mut out = format!("[cols=\"<,{aligned}\"]\n|===");
+        out.push_str(&format!("\n| {} \n", self.heads.join(" \n| ")));
+        for (label, cells) in &self.rows {
+            out.push_str(&format!("\n| {} \n| {} \n", asciidoc_code(label), cells.join(" \n| ")));
+        }
+        out.push_str("|===\n");
+        out
+    }
+
+    fn org(&self) -> String {
+        let row = |first: &str, rest: &[String]| format!("| {first}  |  {} |\n", rest.join(" |  "));
+        let mut out = row(&self.heads[0], &self.heads[1..]);
+        out.push_str(&format!("|{}--|\n", "--+".repeat(self.heads.len() - 1)));
+        for (label, cells) in &self.rows {
+            out.push_str(&row(&org_code(label), cells));
+        }
+        out
+    }
+}
+
+/// A code span for a cell of a table in Markdown.
+pub fn markdown_code(label: &str) -> String {
+    if label.contains("\\|") {
+        // In a table, a backslash before a bar cannot be distinguished from one that escapes the bar.
+        return format!("<code>{}</code>", references(&escape(label)));
+    }
+    code_span(&escape(label).replace('|', "\\|"))
+}
+
+/// A code span of Markdown whose fence is longer than any run of backticks in it. The text has no hidden characters.
+pub fn code_span(text: &str) -> String {
+    let mut longest = 0;
+    let mut run = 0;
+    for c in text.chars() {
+        run = if c == '`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    let fence = "`".repeat(longest + 1);
+    let edge = text.is_empty() || text.starts_with('`') || text.ends_with('`');
+    let pad = if edge { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// Literal monospace; character references where the literal form could end early.
+fn asciidoc_code(label: &str) -> String {
+    let text = escape(label);
+    if !text.contains(['+', '`']) && !text.is_empty() {
+        return format!("`+{}+`", text.replace('|', "\\|"));
+    }
+    format!("`{}`", references(&text))
+}
+
+/// Character references for all that could be markup.
+fn references(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_alphanumeric() || c == ' ' {
+            out.push(c);
+        } else {
+            out.push_str(&format!("&#{};", u32::from(c)));
+        }
+    }
+    out
+}
+
+/// Verbatim text; a bar would end the cell even there, so that it is an entity between two verbatim texts.
+fn org_code(label: &str) -> String {
+    let text = escape(label);
+    let verbatim = |part: &str| {
+        let part = part.trim();
+        let sign = if part.contains('=') && !part.contains('~') { '~' } else { '=' };
+        if part.is_empty() { String::new() } else { format!("{sign}{part}{sign}") }
+    };
+    let parts: Vec<String> = text.split('|').map(verbatim).collect();
+    parts.join(" \\vert{} ").trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_stay_in_their_cell() {
+        assert_eq!(markdown_code("a | b"), "`a \\| b`");
+        assert_eq!(markdown_code("echo `x`"), "`` echo `x` ``");
+        assert_eq!(markdown_code("a\nb"), "`a\\nb`");
+        assert_eq!(markdown_code(""), "`  `");
+        assert_eq!(markdown_code("sed a\\|b"), "<code>sed a&#92;&#124;b</code>");
+        assert_eq!(asciidoc_code("a | b"), "`+a \\| b+`");
+        assert_eq!(asciidoc_code("g++"), "`g&#43;&#43;`");
+        assert_eq!(org_code("a | b"), "=a= \\vert{} =b=");
+        assert_eq!(org_code("A=1 b"), "~A=1 b~");
+    }
+}
