@@ -10,9 +10,11 @@ use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::compare::stored_report;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_render::compare::{gate, stored};
+use tarebench_report::document;
 use tarebench_report::markup::Markup;
 use tarebench_report::style::Style;
 use tarebench_report::svg::figures::figures;
+use tarebench_report::terminal;
 use tarebench_report::web::html;
 use tarebench_report::web::page::Page;
 use tarebench_store::{NamedDocument, SqliteStore, Store, import};
@@ -50,7 +52,7 @@ fn comparison(head: &DocumentHead, found: &StoredComparison) {
     fits(&|style| stored::terminal::comparison_text(head, found, &report, style));
     stored::json::json(head, found, &report).expect("figures that are not finite are absent");
     let _ = stored::csv::ratios(found, &report);
-    for language in [Markup::Markdown, Markup::Asciidoc, Markup::Org] {
+    for language in [Markup::Markdown, Markup::Asciidoc, Markup::Org, Markup::Latex] {
         let text = stored::markup::table(found, &report, language);
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
     }
@@ -59,11 +61,12 @@ fn comparison(head: &DocumentHead, found: &StoredComparison) {
 
 fn of_gate(head: &DocumentHead, found: &Gate) {
     let report = gate_rule::report(found);
-    fits(&|style| gate::terminal::gate_text(found, &report, style));
+    let sheet = gate::sheet::gate(head, found, &report, &TimeZone::UTC, String::new());
+    fits(&|style| terminal::sheet_text(&sheet, style));
     gate::json::json(head, found, &report).expect("figures that are not finite are absent");
-    let text = gate::markdown::markdown(found, &report);
+    let text = document::document(&sheet);
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
-    is_whole(&gate::page::gate(head, found, &report, &TimeZone::UTC, String::new()));
+    is_whole(&sheet.into_page());
 }
 
 fn fits(draw: &dyn Fn(&Style) -> String) {

@@ -1,10 +1,11 @@
 //! Numbers that are no times and that programs are compared by: what they print, and what the kernel or the PMU counted.
 
-use crate::printed::MetricScale;
+use crate::printed::{MetricScale, figure};
 use std::borrow::Cow;
 use tarebench_core::run::report::counters::CounterSummary;
 use tarebench_core::run::report::data::{ComparedNumber, Comparison, RunReport, SeriesReport};
 use tarebench_core::sample::counters::Counter;
+use tarebench_report::cell::Cell;
 
 /// The counter of a program, if it has one.
 pub(crate) fn summary(s: &SeriesReport, counter: Counter) -> Option<&CounterSummary> {
@@ -34,6 +35,13 @@ pub(crate) fn mean(s: &SeriesReport, number: ComparedNumber<'_>, plus_minus: &st
         text.push_str(" (scaled)");
     }
     Some(text)
+}
+
+/// The same for every output.
+pub(crate) fn mean_cell(s: &SeriesReport, number: ComparedNumber<'_>) -> Option<Cell> {
+    let cell = Cell::figure(figure(s.figures(number)?));
+    let scaled = matches!(number, ComparedNumber::Counter(counter) if is_scaled(s, counter));
+    Some(if scaled { cell.and(" (scaled)") } else { cell })
 }
 
 /// What a comparison by a number rests on: `printed value`, `scaled count, executions alone`.

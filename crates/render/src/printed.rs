@@ -3,6 +3,7 @@
 use tarebench_core::run::report::data::SeriesReport;
 use tarebench_core::run::report::metrics::{MetricFigures, MetricSummary};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::number;
 
 /// How the numbers of one row are written.
@@ -32,11 +33,6 @@ impl MetricScale {
     }
 }
 
-/// A name as a heading of a document's table, in which nothing of it is markup.
-pub(crate) fn plain(name: &str) -> String {
-    name.chars().map(|c| if c.is_alphanumeric() || " -./%()".contains(c) { c } else { '_' }).collect()
-}
-
 pub(crate) fn summary<'a>(s: &'a SeriesReport, name: &str) -> Option<&'a MetricSummary> {
     s.metrics.iter().find(|m| m.name == name)
 }
@@ -51,6 +47,16 @@ pub(crate) fn mean(s: &SeriesReport, name: &str, plus_minus: &str) -> Option<Str
     let scale = MetricScale::of(m);
     let mean = scale.value(m.mean);
     Some(m.std_dev.map_or(mean.clone(), |sd| format!("{mean} {plus_minus} {}", scale.value(sd))))
+}
+
+/// The same for every output.
+pub(crate) fn mean_cell(s: &SeriesReport, name: &str) -> Option<Cell> {
+    figures(s, name).map(|m| Cell::figure(figure(m)))
+}
+
+/// Mean and standard deviation.
+pub(crate) fn figure(m: &MetricFigures) -> Figure {
+    Figure::new(Unit::Plain, m.mean).with_spread(m.std_dev)
 }
 
 /// A median, with the decimals that its interval justifies.

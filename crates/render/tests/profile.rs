@@ -95,7 +95,7 @@ fn the_page_says_the_same() {
         .collect();
     assert_eq!(spoiled, [6, 20, 34, 48]);
     assert_eq!(learned.short.l_samples.iter().map(|s| s.number).collect::<Vec<_>>(), spoiled);
-    let rare = short.tables.iter().find(|t| t.title.starts_with("Infrequent")).unwrap();
+    let rare = short.tables.iter().find(|t| t.title.plain().starts_with("Infrequent")).unwrap();
     let numbers: Vec<u32> = rare.rows[0].samples.iter().map(|i| short.samples.number[*i]).collect();
     assert_eq!(numbers, spoiled);
     let DualOrWhy::Dual(dual) = &short.dual else { panic!("{:?}", short.dual) };

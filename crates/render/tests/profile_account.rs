@@ -70,8 +70,8 @@ fn on_a_terminal() {
 fn in_the_page() {
     let p = example("<script>");
     let page = page::profile(&p, &p.learned().unwrap(), &[], &Hints::default(), &TimeZone::UTC, String::new());
-    let titles: Vec<&str> = page.tables.iter().map(|t| t.title.as_str()).collect();
+    let titles: Vec<String> = page.tables.iter().map(|t| t.title.plain()).collect();
     assert_eq!(titles, ["Cutoffs", "What the cutoffs guard"]);
-    let waits = page.plots[0].tables.iter().find(|t| t.title.starts_with("Waiting")).unwrap();
+    let waits = page.plots[0].tables.iter().find(|t| t.title.plain().starts_with("Waiting")).unwrap();
     assert_eq!(waits.rows[0].samples.len(), 6, "rows point to their samples");
 }

@@ -1,4 +1,4 @@
-//! Tables for documents: Markdown, AsciiDoc, Org mode.
+//! Text in documents: Markdown, AsciiDoc, Org mode, LaTeX.
 
 use crate::text::escape;
 
@@ -10,54 +10,61 @@ pub enum Markup {
     Asciidoc,
     /// Org mode.
     Org,
+    Latex,
 }
 
-/// Stands for an unknown value.
-pub const ABSENT: &str = "–";
-
-/// Heads and rows; the first column is a label.
-pub struct MarkupTable {
-    pub heads: Vec<String>,
-    pub rows: Vec<(String, Vec<String>)>,
+/// tare's own words in a document.
+pub(crate) fn own(markup: Markup, words: &str) -> String {
+    match markup {
+        Markup::Markdown | Markup::Asciidoc | Markup::Org => words.to_owned(),
+        Markup::Latex => latex(words),
+    }
 }
 
-impl MarkupTable {
-    pub fn write(&self, markup: Markup) -> String {
-        match markup {
-            Markup::Markdown => self.markdown(),
-            Markup::Asciidoc => self.asciidoc(),
-            Markup::Org => self.org(),
-        }
+/// Foreign text in a sentence, where nothing of it is markup.
+pub(crate) fn code(markup: Markup, text: &str) -> String {
+    match markup {
+        Markup::Markdown => code_span(text),
+        Markup::Asciidoc => asciidoc_code(text),
+        Markup::Org => org_code(text),
+        Markup::Latex => format!("\\texttt{{{}}}", latex(text)),
     }
+}
 
-    fn markdown(&self) -> String {
-        let mut out = format!("| {} |\n|:---|{}\n", self.heads.join(" | "), "---:|".repeat(self.heads.len() - 1));
-        for (label, cells) in &self.rows {
-            out.push_str(&format!("| {} | {} |\n", markdown_code(label), cells.join(" | ")));
-        }
-        out
+/// The same in a cell of a table, which it can't end.
+pub(crate) fn code_in_table(markup: Markup, text: &str) -> String {
+    match markup {
+        Markup::Markdown => markdown_code(text),
+        Markup::Asciidoc | Markup::Org | Markup::Latex => code(markup, text),
     }
+}
 
-    fn asciidoc(&self) -> String {
-        let aligned = vec![">"; self.heads.len() - 1].join(",");
-        let mut out = format!("[cols=\"<,{aligned}\"]\n|===");
-        out.push_str(&format!("\n| {} \n", self.heads.join(" \n| ")));
-        for (label, cells) in &self.rows {
-            out.push_str(&format!("\n| {} \n| {} \n", asciidoc_code(label), cells.join(" \n| ")));
+/// Plain text of LaTeX.
+fn latex(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\\' => out.push_str("\\textbackslash{}"),
+            '~' => out.push_str("\\textasciitilde{}"),
+            '^' => out.push_str("\\textasciicircum{}"),
+            '<' => out.push_str("\\textless{}"),
+            '>' => out.push_str("\\textgreater{}"),
+            '|' => out.push_str("\\textbar{}"),
+            '±' => out.push_str("$\\pm$"),
+            '−' => out.push_str("$-$"),
+            'µ' => out.push_str("$\\mu$"),
+            '×' => out.push_str("$\\times$"),
+            '→' => out.push_str("$\\to$"),
+            '–' => out.push_str("--"),
+            '…' => out.push_str("\\dots{}"),
+            c => out.push(c),
         }
-        out.push_str("|===\n");
-        out
     }
-
-    fn org(&self) -> String {
-        let row = |first: &str, rest: &[String]| format!("| {first}  |  {} |\n", rest.join(" |  "));
-        let mut out = row(&self.heads[0], &self.heads[1..]);
-        out.push_str(&format!("|{}--|\n", "--+".repeat(self.heads.len() - 1)));
-        for (label, cells) in &self.rows {
-            out.push_str(&row(&org_code(label), cells));
-        }
-        out
-    }
+    out
 }
 
 /// A code span for a cell of a table in Markdown.

@@ -156,6 +156,43 @@ pub fn percent(fraction: f64) -> Option<String> {
     Some(format!("{} %", fixed(value, decimals_for(value, 2).min(4))?))
 }
 
+/// A share that somebody chose: `2 %`, with no digit more than it has.
+pub fn limit(share: f64) -> String {
+    format!("{} %", (share * 1e8).round() / 1e6)
+}
+
+/// A ratio as a change in per cent, without the sign of the unit: `4.1`, `-0.3`.
+pub fn percent_of_change(ratio: f64, decimals: usize) -> Option<String> {
+    let percent = (ratio - 1.0) * 100.0;
+    match percent.abs() {
+        size if (1e7..f64::INFINITY).contains(&size) => Some(format!("{percent:.1e}")),
+        _ => fixed(percent, decimals),
+    }
+}
+
+/// How numbers of no known unit are written.
+#[derive(Clone, Copy)]
+pub struct PlainScale {
+    decimals: usize,
+    /// With a power of ten, as they are very large or very small.
+    power: bool,
+}
+
+impl PlainScale {
+    /// By a value, its spread, and the largest size among the numbers that are written alike.
+    pub fn new(value: f64, spread: Option<f64>, largest: f64) -> PlainScale {
+        let power = largest >= 1e12 || (largest > 0.0 && largest < 1e-4);
+        PlainScale { decimals: decimals(value, spread).min(9), power }
+    }
+
+    pub fn value(self, v: f64) -> String {
+        match self.power {
+            true => format!("{v:.3e}"),
+            false => fixed(v, self.decimals).unwrap_or_default(),
+        }
+    }
+}
+
 /// Decimals of a ratio: two significant digits of the interval's half width, at least three of the ratio.
 pub fn ratio_decimals(ratio: f64, half_width: Option<f64>) -> usize {
     decimals(ratio, half_width).min(6)

@@ -76,10 +76,13 @@ pub struct Glyphs {
     pub warning: &'static str,
 }
 
+/// Stands for an unknown value in documents and pages.
+pub const ABSENT: &str = "–";
+
 const UNICODE: Glyphs = Glyphs {
     plus_minus: "±",
     dots: "…",
-    absent: "–",
+    absent: ABSENT,
     minus: "−",
     times: "×",
     dot: "·",
@@ -103,6 +106,12 @@ const ASCII: Glyphs = Glyphs {
     unknown: "?",
     warning: "!",
 };
+
+impl Glyphs {
+    pub fn is_unicode(&self) -> bool {
+        self.minus == UNICODE.minus
+    }
+}
 
 /// What a piece of text is, for colouring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

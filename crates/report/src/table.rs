@@ -1,120 +1,200 @@
-//! A table of final texts: drawn on a terminal, and written into the web page, from one computation.
+//! A table of cells, for every output.
 
-use crate::grid;
-use crate::grid::{Align, GridCell};
-use crate::screen::ScreenText;
-use crate::style::{Paint, Style};
-use crate::text;
-use serde::Serialize;
+use crate::cell::{Cell, CellContent};
+use crate::form::Form;
+use crate::number;
+use crate::number::TimeUnit;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// What it is.
-    pub title: String,
+    pub title: Cell,
     /// Where it comes from, how to read it; may be empty.
-    pub note: String,
+    pub note: Cell,
     pub columns: Vec<Column>,
     /// Its rows, each with as many cells.
     pub rows: Vec<TableRow>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Column {
-    /// Its heading.
-    pub title: String,
-    /// Aligned to the right, as numbers are.
-    pub right: bool,
+/// Where something is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    #[default]
+    Always,
+    /// On a terminal and in documents where everything is asked for; always on the page and in CSV.
+    Full,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Its heading.
+    pub title: Cell,
+    /// Its name in CSV; the heading if it has none.
+    pub key: &'static str,
+    /// Aligned to the right; columns of figures are without being told.
+    pub right: bool,
+    /// Where there is no room for all columns, those with the highest number are left out first; 0: never.
+    pub priority: u8,
+    pub detail: Detail,
+    /// All times in one unit, which stands in the heading.
+    pub shared_unit: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TableRow {
-    pub cells: Vec<String>,
+    pub cells: Vec<Cell>,
     /// Positions of the samples that it speaks of.
     pub samples: Vec<usize>,
-    /// By cell, the number that it shows, in one unit for the whole column: tables of the page sort by it. Empty if no cell
-    /// has one.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<Option<f64>>,
+}
+
+impl Column {
+    pub fn new(title: impl Into<Cell>) -> Column {
+        Column { title: title.into(), ..Column::default() }
+    }
+
+    /// Its name in CSV.
+    pub fn key(self, key: &'static str) -> Column {
+        Column { key, ..self }
+    }
+
+    /// Left out where there is no room, those with the highest number first.
+    pub fn priority(self, priority: u8) -> Column {
+        Column { priority, ..self }
+    }
+
+    /// Shown where everything is asked for.
+    pub fn full(self) -> Column {
+        Column { detail: Detail::Full, ..self }
+    }
+
+    /// All times in one unit, which stands in the heading.
+    pub fn shared_unit(self) -> Column {
+        Column { shared_unit: true, ..self }
+    }
+}
+
+impl From<&str> for Column {
+    /// A heading that begins with `>` is of a column aligned to the right.
+    fn from(head: &str) -> Column {
+        match head.strip_prefix('>') {
+            Some(title) => Column { right: true, ..Column::new(title) },
+            None => Column::new(head),
+        }
+    }
+}
+
+impl TableRow {
+    /// As the page shows its cells.
+    pub fn plain(&self) -> Vec<String> {
+        self.cells.iter().map(Cell::plain).collect()
+    }
+
+    /// The numbers that its cells show.
+    pub fn numbers(&self) -> Vec<Option<f64>> {
+        self.cells.iter().map(Cell::value).collect()
+    }
+
+    /// Gives its cells the numbers that they show.
+    pub fn set_values(&mut self, values: impl IntoIterator<Item = Option<f64>>) {
+        for (cell, value) in self.cells.iter_mut().zip(values) {
+            if let (CellContent::Text(text), Some(value)) = (&cell.content, value) {
+                cell.content = CellContent::Written(text.clone(), value);
+            }
+        }
+    }
 }
 
 impl Table {
     /// Without rows. A heading that begins with `>` is of a column aligned to the right.
-    pub fn new(title: impl Into<String>, note: impl Into<String>, columns: &[&str]) -> Table {
-        let column = |head: &&str| match head.strip_prefix('>') {
-            Some(title) => Column { title: title.to_owned(), right: true },
-            None => Column { title: (*head).to_owned(), right: false },
-        };
-        Table {
-            title: title.into(),
-            note: note.into(),
-            columns: columns.iter().map(column).collect(),
-            rows: Vec::new(),
-        }
+    pub fn new(title: impl Into<Cell>, note: impl Into<Cell>, columns: &[&str]) -> Table {
+        Table::of(title, note, columns.iter().map(|head| Column::from(*head)))
     }
 
-    pub fn row(&mut self, cells: Vec<String>, samples: Vec<usize>) {
-        self.rows.push(TableRow { cells, samples, values: Vec::new() });
+    /// Without rows, of these columns.
+    pub fn of(title: impl Into<Cell>, note: impl Into<Cell>, columns: impl IntoIterator<Item = Column>) -> Table {
+        Table { title: title.into(), note: note.into(), columns: columns.into_iter().collect(), rows: Vec::new() }
+    }
+
+    pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>, samples: Vec<usize>) {
+        self.rows.push(TableRow { cells: cells.into_iter().map(Into::into).collect(), samples });
     }
 
     /// The numbers that the cells of the last row show, in the base unit of their column (ns, bytes, 1 for shares).
     pub fn values(&mut self, values: Vec<Option<f64>>) {
         if let Some(row) = self.rows.last_mut() {
-            row.values = values;
+            row.set_values(values);
+        }
+    }
+
+    /// The cells of a column.
+    pub fn column(&self, place: usize) -> impl Iterator<Item = &Cell> {
+        self.rows.iter().filter_map(move |row| row.cells.get(place))
+    }
+
+    /// Whether a column is aligned to the right.
+    pub fn is_right(&self, place: usize) -> bool {
+        let told = self.columns.get(place).is_some_and(|c| c.right);
+        told || self.column(place).any(|cell| cell.as_figure().is_some_and(|f| f.interval.is_none()))
+    }
+
+    /// The unit in which all times of a column are written, if they have one.
+    pub(crate) fn unit(&self, place: usize, form: &Form) -> Option<TimeUnit> {
+        let shared = self.columns.get(place).is_some_and(|c| c.shared_unit);
+        shared.then(|| number::unit(self.column(place).filter_map(Cell::value), form.unit()))
+    }
+
+    /// The heading of a column, with the unit that its times have in common.
+    pub(crate) fn heading(&self, place: usize, form: &Form) -> String {
+        let title = self.columns.get(place).map(|c| c.title.write(form)).unwrap_or_default();
+        match self.unit(place, form) {
+            Some(unit) => format!("{title} [{}]", unit.sign(form.is_unicode())),
+            None => title,
         }
     }
 }
 
-/// Rows shown of a table unless all are requested.
-pub const ROWS: usize = 20;
-/// Smallest width of a cell of text.
-const LEAST: usize = 12;
-
-/// Draws a table below its title; one without rows is omitted. Returns whether all rows were shown.
-pub fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
-    if table.rows.is_empty() {
-        return true;
+impl Serialize for Table {
+    /// As the page has it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let form = Form::page();
+        let columns: Vec<PageColumn> = (0..self.columns.len())
+            .map(|i| PageColumn { title: self.heading(i, &form), right: self.is_right(i) })
+            .collect();
+        let rows: Vec<PageRow<'_>> = self.rows.iter().map(|row| self.page_row(row, &form)).collect();
+        let mut table = serializer.serialize_struct("Table", 4)?;
+        table.serialize_field("title", &self.title)?;
+        table.serialize_field("note", &self.note)?;
+        table.serialize_field("columns", &columns)?;
+        table.serialize_field("rows", &rows)?;
+        table.end()
     }
-    let style: &Style = page.style;
-    page.gap();
-    page.title(&style.prose(&table.title));
-    if !table.note.is_empty() {
-        page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Dim, &style.prose(&table.note));
-    }
-    let shown = if style.full { table.rows.len() } else { table.rows.len().min(ROWS) };
-    let mut columns: Vec<grid::GridColumn> = table
-        .columns
-        .iter()
-        .enumerate()
-        // An empty column only takes room from the others.
-        .filter(|(i, _)| table.rows.iter().any(|r| r.cells.get(*i).is_some_and(|c| !c.is_empty())))
-        .map(|(i, c)| {
-            let cell = |r: &TableRow| GridCell::new(style.show(r.cells.get(i).map_or("", String::as_str)));
-            let align = if c.right { Align::Right } else { Align::Left };
-            grid::GridColumn::new(style.prose(&c.title), align, table.rows.iter().take(shown).map(cell).collect())
-        })
-        .collect();
-    squeeze(&mut columns, page);
-    grid::draw(page, &columns, 2, 2);
-    if shown < table.rows.len() {
-        page.line(&[(Paint::Dim, format!("  and {} more rows", table.rows.len() - shown))]);
-    }
-    shown == table.rows.len()
 }
 
-/// Cuts the widest columns of text until all fits.
-fn squeeze(columns: &mut [grid::GridColumn], page: &ScreenText<'_>) {
-    let room = page.width().saturating_sub(2);
-    loop {
-        let over = grid::total(columns, 2).saturating_sub(room);
-        let widest = columns.iter_mut().filter(|c| c.align == Align::Left).max_by_key(|c| c.width());
-        let Some(column) = widest.filter(|c| over > 0 && c.width() > LEAST) else { return };
-        let width = column.width().saturating_sub(over).max(LEAST);
-        let before = column.width();
-        for cell in &mut column.cells {
-            cell.text = text::cut(&cell.text, width, page.g.dots).into_owned();
-        }
-        if column.width() == before {
-            return;
+#[derive(Serialize)]
+struct PageColumn {
+    title: String,
+    right: bool,
+}
+
+#[derive(Serialize)]
+struct PageRow<'a> {
+    cells: Vec<String>,
+    samples: &'a [usize],
+    /// By cell, the number that it shows, in one unit for the whole column: tables of the page sort by it. Empty if no cell has one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    values: Vec<Option<f64>>,
+}
+
+impl Table {
+    fn page_row<'a>(&self, row: &'a TableRow, form: &Form) -> PageRow<'a> {
+        let text = |(i, cell): (usize, &Cell)| cell.write_in(form, self.unit(i, form));
+        let values = row.numbers();
+        PageRow {
+            cells: row.cells.iter().enumerate().map(text).collect(),
+            samples: &row.samples,
+            values: if values.iter().all(Option::is_none) { Vec::new() } else { values },
         }
     }
 }

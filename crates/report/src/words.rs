@@ -12,6 +12,12 @@ pub fn plural(n: impl Into<u64>, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
+/// With a capital letter at its beginning.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
 /// A time with its unit, or the sign for absent.
 pub fn time(page: &ScreenText<'_>, ns: f64) -> String {
     let text = number::time(ns, page.style.unit, page.style.unicode);

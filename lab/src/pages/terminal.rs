@@ -14,7 +14,8 @@ use tarebench_render::compare::history::said::with_interval;
 use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 use tarebench_report::text::cut_middle;
 use tarebench_report::words::plural;
 

@@ -54,7 +54,7 @@ fn table(errors: &ComparedErrors, labels: &[String]) -> Table {
     let mut table = Table::new(format!("Median error under load {}", errors.load), "", &columns);
     for row in &errors.rows {
         let cells = row.medians.iter().map(|m| m.map(percent).unwrap_or_default());
-        table.row(std::iter::once(time(row.length, true)).chain(cells).collect(), Vec::new());
+        table.row(std::iter::once(time(row.length, true)).chain(cells), Vec::new());
         table.values(std::iter::once(Some(row.length)).chain(row.medians.iter().copied()).collect());
     }
     table
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(section.id, "kbest-load-11");
         let table = &section.tables[0];
         assert_eq!(table.rows[1].cells, ["48.0 ms", "+0.90 %", "+30 %"]);
-        assert_eq!(table.rows[2].values, [Some(1e8), None, Some(0.4)]);
+        assert_eq!(table.rows[2].numbers(), [Some(1e8), None, Some(0.4)]);
         let curves: Vec<usize> = section.figures[0].curves.iter().map(|c| c.x.len()).collect();
         assert_eq!(curves, [2, 3]);
         assert!(sheet.remarks[0].contains("not recorded"), "{:?}", sheet.remarks);

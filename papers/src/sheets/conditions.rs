@@ -196,7 +196,7 @@ pub(crate) mod tests {
         for table in sheet.sections.iter().flat_map(|s| &s.tables) {
             for row in &table.rows {
                 assert_eq!(row.cells.len(), table.columns.len(), "{}", table.title);
-                assert!(row.values.is_empty() || row.values.len() == table.columns.len(), "{}", table.title);
+                assert!(row.numbers().is_empty() || row.numbers().len() == table.columns.len(), "{}", table.title);
             }
         }
     }
@@ -216,7 +216,7 @@ pub(crate) mod tests {
         assert_eq!(ids, ["statistics", "executions", "contrasts", "factors"]);
         let rows = &sheet.sections[2].tables[0].rows;
         assert_eq!(rows[0].cells[3], "none: 4 samples, 10 needed");
-        assert_eq!((rows[1].cells[3].as_str(), rows[1].values[5]), ("0.700", Some(0.8)));
+        assert_eq!((rows[1].cells[3].plain().as_str(), rows[1].numbers()[5]), ("0.700", Some(0.8)));
         assert_eq!(sheet.sections[1].figures.len(), 2);
     }
 

@@ -84,7 +84,7 @@ fn daemon_times(report: &DaemonsReport) -> SheetSection {
         let d = &row.daemons;
         let values = [Some(d.median), Some(d.mean), d.std_dev, Some(d.max)];
         let cells = values.iter().map(|v| v.map(ms).unwrap_or_default());
-        table.row(std::iter::once(name(row)).chain(cells).collect(), Vec::new());
+        table.row(std::iter::once(name(row)).chain(cells), Vec::new());
         table.values(std::iter::once(None).chain(values).collect());
     }
     SheetSection {

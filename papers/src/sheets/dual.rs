@@ -76,7 +76,7 @@ fn halves(report: &DualReport) -> SheetSection {
     for row in &report.rows {
         let values = [Some(row.first.mean), Some(row.second.mean), row.first.std_dev, row.second.std_dev];
         let cells = values.iter().map(|v| v.map(ms).unwrap_or_default());
-        table.row(std::iter::once(name(row)).chain(cells).collect(), Vec::new());
+        table.row(std::iter::once(name(row)).chain(cells), Vec::new());
         table.values(std::iter::once(None).chain(values).collect());
     }
     SheetSection {
@@ -161,7 +161,7 @@ mod tests {
         let cells = &table.rows[0].cells;
         assert_eq!(cells[..5], ["dual INC2", "0.30", "[0.24, 0.36]", "0.50", "[0.45, 0.55]"]);
         assert_eq!(table.rows[1].cells[2], "none: 3 pairs, 10 needed");
-        assert!(table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.values.len() == r.cells.len()));
+        assert!(table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.numbers().len() == r.cells.len()));
         // Scatter plots of all and zoomed, and the sequences.
         let program = &s.sections[2];
         assert_eq!((program.id.as_str(), program.figures.len()), ("dual-1", 3));

@@ -111,12 +111,12 @@ fn bands(report: &EtPtReport) -> SheetSection {
             let Some(found) = found else { continue };
             for (i, b) in found.bands.iter().enumerate() {
                 let texts = [(i + 1).to_string(), b.values.to_string(), ms(b.low), ms(b.median), ms(b.high)];
-                table.row([name.clone(), what.to_owned()].into_iter().chain(texts).collect(), Vec::new());
+                table.row([name.clone(), what.to_owned()].into_iter().chain(texts), Vec::new());
                 let values = [b.values as f64, b.low, b.median, b.high].map(Some);
                 table.values([None, None, Some((i + 1) as f64)].into_iter().chain(values).collect());
             }
             let alone = ["none".to_owned(), found.alone.to_string(), String::new(), String::new(), String::new()];
-            table.row([name.clone(), what.to_owned()].into_iter().chain(alone).collect(), Vec::new());
+            table.row([name.clone(), what.to_owned()].into_iter().chain(alone), Vec::new());
             table.values(vec![None, None, None, Some(found.alone as f64), None, None, None]);
         }
     }

@@ -285,7 +285,7 @@ mod tests {
         for table in sheet.sections.iter().flat_map(|s| &s.tables) {
             for row in &table.rows {
                 assert_eq!(row.cells.len(), table.columns.len(), "{}", table.title);
-                assert!(row.values.is_empty() || row.values.len() == table.columns.len(), "{}", table.title);
+                assert!(row.numbers().is_empty() || row.numbers().len() == table.columns.len(), "{}", table.title);
             }
         }
         assert_eq!(sheet.sections[1].tables[0].rows[1].cells[10], "1.00, 2.00, 3.00");

@@ -121,7 +121,7 @@ fn modes(report: &HistogramReport) -> SheetSection {
             for (protocol, shape) in shapes(prefix) {
                 let head = [name(series), prefix.samples.to_string(), protocol.to_owned()];
                 let (cells, values) = mode_cells(shape);
-                table.row(head.into_iter().chain(cells).collect(), Vec::new());
+                table.row(head.into_iter().chain(cells), Vec::new());
                 table.values([None, Some(prefix.samples as f64), None].into_iter().chain(values).collect());
             }
         }
@@ -178,7 +178,7 @@ fn normalities(report: &HistogramReport) -> SheetSection {
                 };
                 let head = [name(series), prefix.samples.to_string(), protocol.to_owned(), shape.samples.to_string()];
                 let cells = head.into_iter().chain([shape.std_dev.map(ms).unwrap_or_default()]).chain(texts);
-                table.row(cells.collect(), Vec::new());
+                table.row(cells, Vec::new());
                 let counts = [None, Some(prefix.samples as f64), None, Some(shape.samples as f64), shape.std_dev];
                 let numbers = found.map_or([None; 4], |n| n.map(Some));
                 table.values(counts.into_iter().chain(numbers).collect());
@@ -265,7 +265,7 @@ mod tests {
         for table in sheet.sections.iter().flat_map(|s| &s.tables) {
             let columns = table.columns.len();
             assert!(table.rows.len() == 2, "{table:?}");
-            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.values.len() == columns), "{table:?}");
+            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.numbers().len() == columns), "{table:?}");
         }
         let ids: Vec<&str> = sheet.sections.iter().flat_map(|s| &s.figures).map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["emp-v4-1-400", "emp-v5-1-400"]);

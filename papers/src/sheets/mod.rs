@@ -32,5 +32,4 @@ mod terminal_tests;
 pub(crate) mod timing_parts;
 pub mod variance;
 pub mod view;
-pub(crate) mod wide_table;
 pub mod worst;

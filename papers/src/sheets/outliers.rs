@@ -67,7 +67,7 @@ fn before(report: &OutliersReport) -> SheetSection {
     for s in &report.series {
         let summary = &s.process.before;
         let cells = [name(s), summary.n.to_string()].into_iter().chain(RowScale::new(summary).statistics(summary));
-        table.row(cells.chain([relative_error(summary.relative_error)]).collect(), Vec::new());
+        table.row(cells.chain([relative_error(summary.relative_error)]), Vec::new());
         let values = [None, Some(summary.n as f64)].into_iter().chain(statistics_values(summary));
         table.values(values.chain([summary.relative_error]).collect());
     }
@@ -93,7 +93,7 @@ fn after(report: &OutliersReport, id: &str, title: &str, stage: fn(&OutlierStage
         let left = times.summary.std_dev.zip(s.process.before.std_dev).map(|(a, b)| a / b).filter(|r| r.is_finite());
         let statistics = RowScale::new(&times.summary).statistics(&times.summary);
         let cells = [name(s), discards(times, &s.first_check)].into_iter().chain(statistics);
-        table.row(cells.chain([left.and_then(number::percent).unwrap_or_default()]).collect(), Vec::new());
+        table.row(cells.chain([left.and_then(number::percent).unwrap_or_default()]), Vec::new());
         let values = [None, Some(times.discarded() as f64)].into_iter().chain(statistics_values(&times.summary));
         table.values(values.chain([left]).collect());
     }
@@ -107,7 +107,7 @@ fn deviations(report: &OutliersReport) -> SheetSection {
         let scale = RowScale::new(&s.process.before);
         let found = [s.process.before.std_dev, s.process.relaxed.summary.std_dev, s.process.strict.summary.std_dev];
         let cells = [name(s), s.process.before.n.to_string()].into_iter().chain(found.map(|sd| scale.cell(sd)));
-        table.row(cells.collect(), Vec::new());
+        table.row(cells, Vec::new());
         table.values([None, Some(s.process.before.n as f64)].into_iter().chain(found).collect());
     }
     section("deviations", "Standard deviation by protocol (report table 6)", "", table)
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(strict.rows[0].cells, expected);
         for table in sheet.sections.iter().flat_map(|s| &s.tables) {
             let columns = table.columns.len();
-            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.values.len() == columns), "{table:?}");
+            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.numbers().len() == columns), "{table:?}");
         }
         assert!(sheet.answers[0].starts_with("In 0 of 1 programs"), "{:?}", sheet.answers);
         assert!(sheet.answers[1].contains("2.5 % [1.6 %, 3.9 %]"), "{:?}", sheet.answers);

@@ -30,11 +30,11 @@ pub fn study(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, zone: 
     let missing = plan.parts().saturating_sub(report.measured);
     let remarks = (head.status != Status::Finished).then(|| PageRemark {
         warning: true,
-        text: format!("The study is not finished: {missing} of {} cells are missing.", plan.parts()),
+        text: format!("The study is not finished: {missing} of {} cells are missing.", plan.parts()).into(),
     });
     // Too long for a fact.
-    let expected =
-        expected(report, true).map(|text| PageRemark { warning: false, text: format!("Expected CPU time: {text}.") });
+    let expected = expected(report, true)
+        .map(|text| PageRemark { warning: false, text: format!("Expected CPU time: {text}.").into() });
     let (parts, tables) = match &report.results {
         Results::Kbest(found) => kbest(found),
         Results::IntervalCounting(found) => (intervals(found), Vec::new()),
@@ -47,16 +47,16 @@ pub fn study(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, zone: 
         format: "tare-page",
         version: 1,
         kind: PageKind::Study,
-        title: format!("Study{id}: {}", escape(&head.title)),
-        subtitle: "An experiment of CS:APP chapter 9 on this machine".to_owned(),
-        facts,
+        title: format!("Study{id}: {}", escape(&head.title)).into(),
+        subtitle: "An experiment of CS:APP chapter 9 on this machine".to_owned().into(),
+        facts: facts.into_iter().map(|(label, text)| (label, text.into())).collect(),
         remarks: remarks.into_iter().chain(expected).collect(),
         overview: None,
         plots: Vec::new(),
         timeline: None,
         parts,
         tables: tables.into_iter().filter(|t| !t.rows.is_empty()).collect(),
-        foot,
+        foot: foot.into(),
     };
     add_published(&format!("study {}", plan.study.name()), &mut page);
     page
@@ -71,8 +71,8 @@ fn part(id: &str, title: &str, figure: Option<PageFigure>, table: Option<Table>)
     let table = table.filter(|t| !t.rows.is_empty());
     (figure.is_some() || table.is_some()).then(|| PagePart {
         id: id.to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
+        title: title.to_owned().into(),
+        note: String::new().into(),
         figures: figure.into_iter().collect(),
         tables: table.into_iter().collect(),
     })
@@ -253,8 +253,12 @@ mod tests {
         let published =
             |p: &PagePart| p.figures.iter().flat_map(|f| &f.curves).any(|c| c.title.starts_with("published"));
         assert_eq!(page.parts.iter().map(published).collect::<Vec<_>>(), [true, false, false, false]);
-        assert_eq!((page.title.as_str(), page.remarks.len()), (r"Study s3: a\x1bstudy", 1));
-        assert!(!page.remarks[0].warning && page.remarks[0].text.contains("T(r) = m r + b"), "{:?}", page.remarks);
+        assert_eq!((page.title.plain().as_str(), page.remarks.len()), (r"Study s3: a\x1bstudy", 1));
+        assert!(
+            !page.remarks[0].warning && page.remarks[0].text.plain().contains("T(r) = m r + b"),
+            "{:?}",
+            page.remarks
+        );
     }
 
     #[test]
@@ -272,7 +276,7 @@ mod tests {
         assert_eq!((long.curves[0].x.as_slice(), long.curves[0].y.as_slice()), (&[1.0, 2.0][..], &[2.0, 1.0][..]));
         assert!(long.title.ends_with("figure 9.11)") && page.parts[1].figures[0].title.ends_with("figure 9.12)"));
         assert_eq!((page.parts.len(), page.tables.len()), (2, 3));
-        assert!(page.remarks[0].text.contains("not finished: 7 of 10 cells"), "{:?}", page.remarks);
+        assert!(page.remarks[0].text.plain().contains("not finished: 7 of 10 cells"), "{:?}", page.remarks);
     }
 
     #[test]

@@ -79,7 +79,7 @@ pub(crate) fn spreads(programs: &[ProgramQuality], id: &str, title: &str) -> She
             discards(&p.process, &p.first_check),
         ];
         let cells = head.into_iter().chain(deviations.map(|sd| sd.map(ms).unwrap_or_default()));
-        table.row(cells.chain(errors.map(relative_error)).collect(), Vec::new());
+        table.row(cells.chain(errors.map(relative_error)), Vec::new());
         let counts = [p.plain.n, p.elapsed.discarded(), p.process.discarded()].map(|n| Some(n as f64));
         table.values([None].into_iter().chain(counts).chain(deviations).chain(errors).collect());
     }
@@ -97,7 +97,7 @@ pub(crate) fn against(programs: &[ProgramQuality], id: &str, title: &str) -> She
         let head = [named(&p.label, &p.condition)];
         let cells =
             head.into_iter().chain(ratios.map(ratio_cell)).chain([chance.map(number::chance).unwrap_or_default()]);
-        table.row(cells.collect(), Vec::new());
+        table.row(cells, Vec::new());
         table.values([None].into_iter().chain(ratios.map(|r| r.map(|r| r.ratio))).chain([chance]).collect());
     }
     table_section(id, title, table)
@@ -228,7 +228,7 @@ pub(crate) mod tests {
         assert_eq!((figure.curves.len(), figure.curves[0].x.as_slice()), (4, &[100.0, 200.0][..]));
         for table in sheet.sections.iter().flat_map(|s| &s.tables) {
             let columns = table.columns.len();
-            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.values.len() == columns), "{table:?}");
+            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.numbers().len() == columns), "{table:?}");
         }
         let ratios = &sheet.sections[1].tables[0].rows[0].cells;
         assert_eq!(ratios[1..3], ["0.500 [0.400, 0.600]".to_owned(), "no spread".to_owned()]);

@@ -34,7 +34,7 @@ fn table(published: &PublishedTable) -> Table {
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(title, published.notes.join(" "), &heads);
     for row in &published.rows {
-        table.row(row.iter().map(cell).collect(), Vec::new());
+        table.row(row.iter().map(cell), Vec::new());
         table.values(row.iter().map(PublishedCell::number).collect());
     }
     table
@@ -80,11 +80,15 @@ mod tests {
             notes: vec!["Rounded.".to_owned()],
         };
         let t = table(&published);
-        assert_eq!((t.title.as_str(), t.note.as_str()), ("EMP table 0: Process time of INC.", "Rounded."));
-        let heads: Vec<(&str, bool)> = t.columns.iter().map(|c| (c.title.as_str(), c.right)).collect();
-        assert_eq!(heads, [("program", false), ("mean, ms", true), ("found", true)]);
+        assert_eq!(
+            (t.title.plain().as_str(), t.note.plain().as_str()),
+            ("EMP table 0: Process time of INC.", "Rounded.")
+        );
+        let heads: Vec<(String, bool)> = t.columns.iter().map(|c| (c.title.plain(), c.right)).collect();
+        let expected = [("program", false), ("mean, ms", true), ("found", true)];
+        assert_eq!(heads, expected.map(|(head, right)| (head.to_owned(), right)));
         assert_eq!(t.rows[0].cells, ["INC8", "8022.5", "16 (=15+1)"]);
-        assert_eq!(t.rows[1].values, [None, None, Some(2.0)]);
+        assert_eq!(t.rows[1].numbers(), [None, None, Some(2.0)]);
         assert!(published_section("no such command").is_none());
     }
 }

@@ -3,7 +3,7 @@
 use crate::sheets::sheet::SheetSection;
 use tarebench_report::csv;
 use tarebench_report::error::RenderError;
-use tarebench_report::table::{Table, TableRow};
+use tarebench_report::table::Table;
 
 /// A file name and the text of each table that has rows: the section's id, with a number from the second table on.
 ///
@@ -15,31 +15,18 @@ pub fn csv_files(sections: &[SheetSection]) -> Result<Vec<(String, String)>, Ren
         let tables = section.tables.iter().filter(|t| !t.rows.is_empty());
         for (i, table) in tables.enumerate() {
             let name = if i == 0 { format!("{}.csv", section.id) } else { format!("{}-{}.csv", section.id, i + 1) };
-            files.push((name, table_csv(table)?));
+            files.push((name, csv::table(table)?));
         }
     }
     Ok(files)
-}
-
-fn table_csv(table: &Table) -> Result<String, RenderError> {
-    let head: Vec<String> = table.columns.iter().map(|c| csv::text(&c.title)).collect();
-    let rows = table.rows.iter().map(|row| (0..table.columns.len()).map(|i| cell(row, i)).collect::<Vec<String>>());
-    csv::write(std::iter::once(head).chain(rows).collect())
-}
-
-fn cell(row: &TableRow, i: usize) -> String {
-    match row.values.get(i).copied().flatten() {
-        Some(value) => csv::number(value),
-        None => csv::text(row.cells.get(i).map_or("", String::as_str)),
-    }
 }
 
 /// Tables that are not of a sheet, each as a section of its own, named after its place.
 pub fn sections_of(tables: Vec<Table>, name: &str) -> Vec<SheetSection> {
     let section = |(i, table): (usize, Table)| SheetSection {
         id: format!("{name}-{}", i + 1),
-        title: table.title.clone(),
-        note: table.note.clone(),
+        title: table.title.plain(),
+        note: table.note.plain(),
         tables: vec![table],
         figures: Vec::new(),
     };

@@ -18,7 +18,7 @@ pub fn study_page(view: &StudyView<'_>, zone: &TimeZone, foot: String) -> Page {
     let mut facts: Vec<(String, String)> =
         view.facts().into_iter().map(|(name, text)| (capital(name), clean(&text))).collect();
     facts.push(("Started".to_owned(), date(view.head.created, zone)));
-    let remark = |warning: bool| move |text: &String| PageRemark { warning, text: clean(text) };
+    let remark = |warning: bool| move |text: &String| PageRemark { warning, text: clean(text).into() };
     let remarks = sheet.answers.iter().map(remark(false));
     let warnings = view.warnings();
     let remarks = remarks.chain(warnings.iter().map(remark(true))).chain(sheet.remarks.iter().map(remark(false)));
@@ -27,16 +27,16 @@ pub fn study_page(view: &StudyView<'_>, zone: &TimeZone, foot: String) -> Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Study,
-        title: clean(&view.title()),
-        subtitle: about(view.plan.sample_study).question.to_owned(),
-        facts,
+        title: clean(&view.title()).into(),
+        subtitle: about(view.plan.sample_study).question.to_owned().into(),
+        facts: facts.into_iter().map(|(label, text)| (label, text.into())).collect(),
         remarks: remarks.collect(),
         overview: None,
         plots: Vec::new(),
         timeline: None,
         parts: sheet.sections.iter().chain(&published).filter_map(part).collect(),
         tables: Vec::new(),
-        foot,
+        foot: foot.into(),
     };
     add_published(&view.command(), &mut page);
     page
@@ -51,8 +51,8 @@ pub fn sheet_figures(title: &str, sheet: &StudySheet) -> Result<Vec<(String, Str
         format: "tare-page",
         version: 1,
         kind: PageKind::Study,
-        title: clean(title),
-        subtitle: String::new(),
+        title: clean(title).into(),
+        subtitle: String::new().into(),
         facts: Vec::new(),
         remarks: Vec::new(),
         overview: None,
@@ -60,7 +60,7 @@ pub fn sheet_figures(title: &str, sheet: &StudySheet) -> Result<Vec<(String, Str
         timeline: None,
         parts: sheet.sections.iter().filter_map(part).collect(),
         tables: Vec::new(),
-        foot: String::new(),
+        foot: String::new().into(),
     })
 }
 
@@ -77,11 +77,11 @@ fn capital(name: &str) -> String {
 pub(crate) fn part(section: &SheetSection) -> Option<PagePart> {
     let drawn = section.figures.iter().filter(|f| f.curves.iter().any(|c| !c.x.is_empty()));
     let figures: Vec<PageFigure> = drawn.enumerate().map(|(i, f)| figure(&section.id, i, f)).collect();
-    let tables: Vec<Table> = section.tables.iter().filter(|t| !t.rows.is_empty()).map(cleaned).collect();
+    let tables: Vec<Table> = section.tables.iter().filter(|t| !t.rows.is_empty()).cloned().collect();
     (!figures.is_empty() || !tables.is_empty()).then(|| PagePart {
         id: section.id.clone(),
-        title: clean(&section.title),
-        note: clean(&section.note),
+        title: clean(&section.title).into(),
+        note: clean(&section.note).into(),
         figures,
         tables,
     })
@@ -101,15 +101,6 @@ fn figure(section: &str, i: usize, figure: &PageFigure) -> PageFigure {
         curve.title = clean(&curve.title);
     }
     figure
-}
-
-fn cleaned(table: &Table) -> Table {
-    let mut table = table.clone();
-    table.title = clean(&table.title);
-    table.note = clean(&table.note);
-    table.columns.iter_mut().for_each(|c| c.title = clean(&c.title));
-    table.rows.iter_mut().flat_map(|r| &mut r.cells).for_each(|c| *c = clean(c));
-    table
 }
 
 #[cfg(test)]
@@ -164,8 +155,11 @@ mod tests {
     fn every_kind_of_curve_is_drawn() {
         with_view(&gap_view(), |view| {
             let mut page = study_page(view, &TimeZone::UTC, "foot".to_owned());
-            assert!(page.remarks.iter().any(|r| r.warning && r.text.contains("There is no result")), "{page:?}");
-            assert!(page.title.contains(r"\x1b") && !page.title.contains('\u{1b}'), "{}", page.title);
+            assert!(
+                page.remarks.iter().any(|r| r.warning && r.text.plain().contains("There is no result")),
+                "{page:?}"
+            );
+            assert!(page.title.plain().contains(r"\x1b") && !page.title.plain().contains('\u{1b}'), "{}", page.title);
             page.parts = part(&section()).into_iter().collect();
             let files = figures(&page).unwrap();
             let names: Vec<&str> = files.iter().map(|f| f.0.as_str()).collect();

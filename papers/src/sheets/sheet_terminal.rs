@@ -2,11 +2,11 @@
 
 use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::view::StudyView;
-use crate::sheets::wide_table::draw_whole;
+use tarebench_report::cell::Cell;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{Table, TableRow};
-use tarebench_report::text;
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 
 /// The study's facts, answers and tables; `published` are the papers' values, if they are asked for.
 pub fn study_text(view: &StudyView<'_>, published: &[Table], style: &Style) -> String {
@@ -72,8 +72,7 @@ fn draw_published(page: &mut ScreenText<'_>, published: &[Table]) {
     page.gap();
     page.title("Published values");
     for table in published {
-        let table = spelled(table, page.style);
-        draw_whole(page, &table);
+        draw(page, table);
     }
 }
 
@@ -84,7 +83,7 @@ fn draw_section(page: &mut ScreenText<'_>, section: &SheetSection) {
     }
     let style = page.style;
     // A table that is its whole section has the section's title.
-    let only = matches!(tables.as_slice(), [table] if table.title.is_empty() || table.title == section.title);
+    let only = matches!(tables.as_slice(), [table] if table.title.is_empty() || table.title == section.title.as_str());
     if !only {
         page.gap();
         page.hang(&[], Paint::Title, &style.prose(&section.title));
@@ -93,25 +92,15 @@ fn draw_section(page: &mut ScreenText<'_>, section: &SheetSection) {
         }
     }
     for table in tables {
-        let mut table = spelled(table, style);
+        let mut table = table.clone();
         if only {
-            table.title.clone_from(&section.title);
+            table.title = Cell::text(&section.title);
             if table.note.is_empty() {
-                table.note.clone_from(&section.note);
+                table.note = Cell::text(&section.note);
             }
         }
-        draw_whole(page, &table);
+        draw(page, &table);
     }
-}
-
-/// With the signs of units and intervals in ASCII, where the terminal has no other.
-pub(crate) fn spelled(table: &Table, style: &Style) -> Table {
-    let mut table = table.clone();
-    if !style.unicode {
-        let plain = |row: &mut TableRow| row.cells.iter_mut().for_each(|c| *c = text::spelled_ascii(c));
-        table.rows.iter_mut().for_each(plain);
-    }
-    table
 }
 
 #[cfg(test)]

@@ -201,7 +201,10 @@ mod tests {
         );
         let table = &s.sections[0].tables[0];
         assert_eq!(table.rows[0].cells[1..5], ["300", "297", "0.20", "[0.10, 0.30]"]);
-        assert_eq!((table.rows[0].cells.len(), table.rows[0].values.len()), (table.columns.len(), table.columns.len()));
+        assert_eq!(
+            (table.rows[0].cells.len(), table.rows[0].numbers().len()),
+            (table.columns.len(), table.columns.len())
+        );
         assert!(
             s.remarks.iter().any(|r| r.ends_with("2 after a pause or a resumption of the run.")),
             "{:?}",

@@ -6,7 +6,6 @@ use crate::data::report::{
 };
 use crate::sheets::interval_figure::figure_9_8;
 use crate::sheets::published_curves::{add_curves, published_curves};
-use crate::sheets::wide_table::draw_whole;
 use serde::Serialize;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_render::documents::machine::described;
@@ -16,6 +15,7 @@ use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Style;
 use tarebench_report::svg::curves;
 use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 use tarebench_report::web::page;
 use tarebench_report::web::page::{Join, PageCurve, PageQuantity, PageScale};
 
@@ -44,7 +44,7 @@ fn by_load(title: &str, note: &str, errors: &[Errors], unicode: bool) -> Table {
             found.map_or(String::new(), median_error)
         };
         let cells = std::iter::once(time(length, unicode)).chain(loads.iter().map(cell));
-        table.row(cells.collect(), Vec::new());
+        table.row(cells, Vec::new());
     }
     table
 }
@@ -140,7 +140,7 @@ fn by_k(errors: &[(u32, Vec<Errors>)], u: bool) -> Table {
     let mut table = Table::new("By K (figure 9.15)", "Like the first table, from the same trials.", &columns);
     for (i, first) in errors.first().into_iter().flat_map(|(_, first)| first).enumerate() {
         let cells = errors.iter().map(|(_, of_k)| of_k.get(i).map_or(String::new(), median_error));
-        table.row([time(first.length, u), first.load.to_string()].into_iter().chain(cells).collect(), Vec::new());
+        table.row([time(first.length, u), first.load.to_string()].into_iter().chain(cells), Vec::new());
     }
     table
 }
@@ -289,7 +289,7 @@ pub fn terminal(head: &DocumentHead, plan: &StudyPlan, report: &StudyReport, sty
         page.field("expected", &text);
     }
     for table in tables(report, style.unicode) {
-        draw_whole(&mut page, &table);
+        draw(&mut page, &table);
     }
     page.finish()
 }

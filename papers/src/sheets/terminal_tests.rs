@@ -125,6 +125,10 @@ fn sheet_of(study: SampleStudy) -> StudySheet {
     sheet(&found.unwrap_or_else(|gap| panic!("{study}: {gap}")))
 }
 
+fn words(text: String) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
 /// No line is wider than the terminal, nothing is cut, and every number and name of every table is whole.
 fn nothing_is_cut(what: &str, text: &str, tables: &[&Table], width: usize) {
     for line in text.lines() {
@@ -132,13 +136,13 @@ fn nothing_is_cut(what: &str, text: &str, tables: &[&Table], width: usize) {
     }
     assert!(!text.contains('…'), "{what} at {width}:\n{text}");
     for table in tables {
-        for word in table.rows.iter().flat_map(|r| &r.cells).flat_map(|c| c.split_whitespace()) {
-            assert!(text.contains(word), "{what} at {width}: no {word:?} in\n{text}");
+        for word in table.rows.iter().flat_map(|r| r.plain()).flat_map(words) {
+            assert!(text.contains(&word), "{what} at {width}: no {word:?} in\n{text}");
         }
         let shown = |i: usize| table.rows.iter().any(|r| !r.cells[i].is_empty());
         let headings = table.columns.iter().enumerate().filter(|(i, _)| shown(*i));
-        for word in headings.flat_map(|(_, c)| c.title.split_whitespace()) {
-            assert!(text.contains(word), "{what} at {width}: no {word:?} in\n{text}");
+        for word in headings.flat_map(|(_, c)| words(c.title.plain())) {
+            assert!(text.contains(&word), "{what} at {width}: no {word:?} in\n{text}");
         }
     }
 }

@@ -220,11 +220,11 @@ pub(crate) mod tests {
     fn a_row_in_the_papers_columns() {
         let row = inc8();
         let table = timing_table("t", "", &[("INC8".to_owned(), &row)]);
-        let cells: Vec<&str> = table.rows[0].cells.iter().map(String::as_str).collect();
+        let cells = table.rows[0].plain();
         let expected = ["INC8", "1000", "8322", "8500", "8367", "15", "0.18 %", "10", "[8365, 8367]"];
         assert_eq!(cells, expected);
-        assert_eq!(table.rows[0].values[5], Some(15.4e6));
-        assert_eq!(table.rows[0].values.len(), table.columns.len());
+        assert_eq!(table.rows[0].numbers()[5], Some(15.4e6));
+        assert_eq!(table.rows[0].numbers().len(), table.columns.len());
     }
 
     #[test]

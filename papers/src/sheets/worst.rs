@@ -80,7 +80,7 @@ fn overview(report: &WorstReport) -> SheetSection {
             s.total - s.usual_total,
         ];
         let head = [name(s), s.rank.to_string(), s.number.to_string()];
-        table.row(head.into_iter().chain(values.into_iter().map(ms)).collect(), Vec::new());
+        table.row(head.into_iter().chain(values.into_iter().map(ms)), Vec::new());
         let numbers = [None, Some(f64::from(s.rank)), Some(f64::from(s.number))];
         table.values(numbers.into_iter().chain(values.into_iter().map(Some)).collect());
     }
@@ -220,9 +220,11 @@ mod tests {
         let unfolded = &s.sections[1].tables[0];
         assert_eq!(unfolded.rows.len(), 4);
         assert_eq!(unfolded.rows[3].cells, ["Total", "", "659"]);
-        assert_eq!(unfolded.rows[3].values, [None, None, Some(659e6)]);
+        assert_eq!(unfolded.rows[3].numbers(), [None, None, Some(659e6)]);
         for table in s.sections.iter().flat_map(|s| &s.tables) {
-            assert!(table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.values.len() == r.cells.len()));
+            assert!(
+                table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.numbers().len() == r.cells.len())
+            );
         }
         assert_eq!(s.sections[0].tables[0].rows[0].cells[5..], ["74.0", "659", "198", "461"]);
     }

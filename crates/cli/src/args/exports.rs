@@ -17,11 +17,13 @@ use tarebench::render::compare::{gate, stored};
 use tarebench::render::kbest::bench;
 use tarebench::render::run::{csv, duet_csv, hyperfine, json};
 use tarebench::render::{kbest, run};
+use tarebench::report::document;
 use tarebench::report::error::SamplesError;
-use tarebench::report::markup;
+use tarebench::report::markup::Markup;
 use tarebench::report::style::Style;
 use tarebench::run::samples::RunSamples;
 use tarebench::store::StoreError;
+use tarebench::sys::clock;
 
 /// Files to write.
 #[derive(Args)]
@@ -119,9 +121,9 @@ impl Exports {
             write(f, &bench::trials(shown.bench).map_err(failed)?)?;
         }
         for (file, language) in [
-            (&self.export_markdown, markup::Markup::Markdown),
-            (&self.export_asciidoc, markup::Markup::Asciidoc),
-            (&self.export_orgmode, markup::Markup::Org),
+            (&self.export_markdown, Markup::Markdown),
+            (&self.export_asciidoc, Markup::Asciidoc),
+            (&self.export_orgmode, Markup::Org),
         ] {
             if let Some(f) = file {
                 write(f, &kbest::markup::benchmarks(shown.report, style.unit, language))?;
@@ -157,9 +159,9 @@ impl Exports {
             write(f, &stored::csv::ratios(comparison, report).map_err(failed)?)?;
         }
         for (file, language) in [
-            (&self.export_markdown, markup::Markup::Markdown),
-            (&self.export_asciidoc, markup::Markup::Asciidoc),
-            (&self.export_orgmode, markup::Markup::Org),
+            (&self.export_markdown, Markup::Markdown),
+            (&self.export_asciidoc, Markup::Asciidoc),
+            (&self.export_orgmode, Markup::Org),
         ] {
             if let Some(f) = file {
                 write(f, &stored::markup::table(comparison, report, language))?;
@@ -174,7 +176,8 @@ impl Exports {
             write(f, &gate::json::json(head, gate, report).map_err(Failure::system)?)?;
         }
         if let Some(f) = &self.export_markdown {
-            write(f, &gate::markdown::markdown(gate, report))?;
+            let sheet = gate::sheet::gate(head, gate, report, &clock::zone(), String::new());
+            write(f, &document::document(&sheet))?;
         }
         Ok(())
     }
@@ -214,13 +217,13 @@ impl Exports {
             write_samples(f, &|out| duet_csv::write_duets(out, report, samples))?;
         }
         if let Some(f) = &self.export_markdown {
-            write(f, &run::markup::markdown(report, unit, sort))?;
+            write(f, &run::markup::markup(report, Markup::Markdown, unit, sort))?;
         }
         if let Some(f) = &self.export_asciidoc {
-            write(f, &run::markup::asciidoc(report, unit, sort))?;
+            write(f, &run::markup::markup(report, Markup::Asciidoc, unit, sort))?;
         }
         if let Some(f) = &self.export_orgmode {
-            write(f, &run::markup::orgmode(report, unit, sort))?;
+            write(f, &run::markup::markup(report, Markup::Org, unit, sort))?;
         }
         if let Some(f) = &self.export_hyperfine {
             write_samples(f, &|out| hyperfine::write(out, report, samples))?;

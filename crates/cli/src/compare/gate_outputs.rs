@@ -14,8 +14,9 @@ use tarebench::render::compare::gate::bencher::bencher;
 use tarebench::render::compare::gate::custom_smaller::custom_smaller;
 use tarebench::render::compare::gate::google_benchmark::{ExportedBuild, google_benchmark};
 use tarebench::render::compare::gate::json::json;
-use tarebench::render::compare::gate::markdown::markdown;
-use tarebench::render::compare::gate::terminal::gate_text;
+use tarebench::render::compare::gate::sheet;
+use tarebench::report::document::document;
+use tarebench::report::terminal::sheet_text;
 use tarebench::sys::clock;
 
 /// Files to write.
@@ -73,12 +74,13 @@ impl GateOutputs {
     /// Prints the result, writes the files, and adds the summary to that of a job of GitHub Actions.
     pub fn write(&self, measured: &MeasuredGate, report: &GateReport, show: &Show) -> Result<(), Failure> {
         let (head, gate) = (&measured.head, &measured.gate);
+        let sheet = sheet::gate(head, gate, report, &show.style.zone, String::new());
         if !show.is_quiet() && !self.files().any(|f| is_standard_output(f)) {
-            print(&gate_text(gate, report, &show.style));
+            print(&sheet_text(&sheet, &show.style));
         }
         let failed = |e: tarebench::report::error::RenderError| Failure::system(e);
         if let Some(file) = &self.summary {
-            write(file, &markdown(gate, report))?;
+            write(file, &document(&sheet))?;
         }
         if let Some(file) = &self.json {
             write(file, &json(head, gate, report).map_err(failed)?)?;
@@ -95,7 +97,7 @@ impl GateOutputs {
                 write_text(&folder.join(name), &text)?;
             }
         }
-        add_to_job_summary(&markdown(gate, report));
+        add_to_job_summary(&document(&sheet));
         Ok(())
     }
 }

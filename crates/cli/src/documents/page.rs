@@ -51,7 +51,7 @@ fn of_document<E: PageError>(store: &dyn Store, id: Id, hints: &Hints) -> Result
         }
         DocumentKind::Gate => {
             let (head, found) = tarebench::compare::gate::load(store, id)?;
-            gate::page::gate(&head, &found, &gate_rule::report(&found), &zone, foot)
+            gate::sheet::gate(&head, &found, &gate_rule::report(&found), &zone, foot).into_page()
         }
         DocumentKind::Noise => {
             let (head, found) = tarebench::noise::measure::load(store, id)?;

@@ -15,6 +15,7 @@ use tarebench::documents;
 use tarebench::noise::measure::reported;
 use tarebench::render::compare::gate as gate_output;
 use tarebench::render::kbest::bench::ShownBench;
+use tarebench::report::terminal;
 use tarebench::run::session::load;
 use tarebench::store::{NamedDocument, Store};
 
@@ -102,7 +103,8 @@ fn print_gate(args: &ShowArgs, show: &Show, store: &dyn Store, id: Id) -> Result
     } else if !show.is_quiet() && !args.exports.to_stdout() {
         let mut style = show.style.clone();
         style.more = (!style.full).then(|| format!("tare show {id} --full{}", show.db_option()));
-        output::print(&gate_output::terminal::gate_text(&gate, &report, &style));
+        let sheet = gate_output::sheet::gate(&head, &gate, &report, &style.zone, String::new());
+        output::print(&terminal::sheet_text(&sheet, &style));
     }
     args.exports.write_gate(&head, &gate, &report)
 }

@@ -99,6 +99,7 @@ mod tests {
     use crate::run::terminal::report::run_report;
     use tarebench_core::compare::ratio::Verdict;
     use tarebench_core::run::report::findings::Remark;
+    use tarebench_report::markup::Markup;
     use tarebench_report::style::Style;
 
     fn names() -> Vec<String> {
@@ -143,7 +144,7 @@ mod tests {
         assert_eq!(others, without.lines().collect::<Vec<_>>());
         assert_eq!(with.lines().filter(|l| l.starts_with("control:")).count(), 1);
         // In a table it is the last row, though the reference, which takes as long, is slower than the other program.
-        let table = crate::run::markup::markdown(&r, None, tarebench_report::style::Sort::MeanTime);
+        let table = crate::run::markup::markup(&r, Markup::Markdown, None, tarebench_report::style::Sort::MeanTime);
         let rows: Vec<&str> = table.trim_end().lines().collect();
         assert!(rows.last().is_some_and(|row| row.contains("(control)")), "{table}");
         assert!(rows[rows.len() - 2].contains("gzip"), "{table}");

@@ -11,13 +11,12 @@ use tarebench_core::run::report::data::{
     ComparedNumber, Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport,
 };
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
-use tarebench_report::markup::ABSENT;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::form::Form;
 use tarebench_report::number;
-use tarebench_report::number::TimeScale;
+use tarebench_report::style::ABSENT;
 use tarebench_report::text::escape;
-use tarebench_report::web::page::{
-    AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageDuets, PageEstimate,
-};
+use tarebench_report::web::page::{AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageDuets};
 use tarebench_report::words::plural;
 
 /// Id of a program's plot.
@@ -41,8 +40,8 @@ pub(crate) fn overview(report: &RunReport, duets: Option<PageDuets>) -> Option<O
         Some(account(s, plot_id(i), s.account.value()?))
     });
     Some(Overview {
-        answers: answers(report, &order, measure),
-        note: note(report, measure),
+        answers: answers(report, &order, measure).into_iter().map(Cell::from).collect(),
+        note: note(report, measure).into(),
         what: if compared { "program" } else { "measure" },
         measure: if compared { name(measure) } else { "time" },
         compared,
@@ -95,34 +94,18 @@ fn time(ns: f64) -> String {
     number::time(ns, None, true).unwrap_or_default()
 }
 
-/// `307 ± 39 ms`, and `[276, 334]`.
-fn mean(m: &MeasureReport) -> PageEstimate {
-    let scale = TimeScale::of(m.mean, m.std_dev, None);
-    let value = |ns: f64| scale.value(ns).unwrap_or_default();
-    let sd = m.std_dev.map_or_else(String::new, |sd| format!(" ± {}", value(sd)));
-    PageEstimate {
-        text: format!("{}{sd} {}", value(m.mean), scale.unit.sign(true)),
-        ..estimate(m.mean, &m.mean_interval, value)
-    }
+/// `307 ms ± 39 [276, 334]`.
+fn mean(m: &MeasureReport) -> Figure {
+    Figure::new(Unit::Time, m.mean).with_spread(m.std_dev).with_interval(&m.mean_interval)
 }
 
-fn ratio(value: f64, interval: &Result<Interval, NoInterval>) -> PageEstimate {
-    let places = number::ratio_decimals(value, interval.as_ref().ok().map(Interval::half_width));
-    estimate(value, interval, |v| number::fixed(v, places).unwrap_or_default())
+/// `307 ms ± 39`.
+fn shown(m: &MeasureReport) -> String {
+    mean(m).texts(&Form::page()).0
 }
 
-fn estimate(value: f64, interval: &Result<Interval, NoInterval>, text: impl Fn(f64) -> String) -> PageEstimate {
-    let bounds = interval.as_ref().ok().filter(|i| i.low.is_finite() && i.high.is_finite());
-    PageEstimate {
-        value,
-        low: bounds.map(|i| i.low),
-        high: bounds.map(|i| i.high),
-        text: text(value),
-        interval: match interval {
-            Ok(i) => format!("[{}, {}]", text(i.low), text(i.high)),
-            Err(why) => why.to_string(),
-        },
-    }
+fn ratio(value: f64, interval: &Result<Interval, NoInterval>) -> Figure {
+    Figure::new(Unit::Ratio, value).with_interval(interval)
 }
 
 fn samples(m: &MeasureReport) -> String {
@@ -145,15 +128,15 @@ fn program(report: &RunReport, i: usize, s: &SeriesReport, measure: Measure) -> 
     let shown = compared.filter(|c| c.measure == measure);
     let alone = shown.filter(|c| c.basis == RatioBasis::Duets).and_then(|c| c.by(c.measure));
     OverviewRow {
-        title: s.program.label.clone(),
+        title: Cell::foreign(&s.program.label),
         plot: plot_id(i),
         mean: m.map(mean),
         ratio: shown.map(|c| ratio(c.ratio, &c.interval)),
         alone: alone.map(|a| ratio(a.ratio, &a.interval)),
-        basis: shown.map_or_else(String::new, basis),
+        basis: shown.map_or_else(String::new, basis).into(),
         limit: None,
         verdict,
-        samples: m.map_or_else(|| missing(s), samples),
+        samples: m.map_or_else(|| missing(s), samples).into(),
     }
 }
 
@@ -186,15 +169,15 @@ fn measures(s: &SeriesReport) -> Vec<OverviewRow> {
     let all = [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(|measure| {
         let m = by_measure(s, measure).value()?;
         Some(OverviewRow {
-            title: name(measure).to_owned(),
+            title: name(measure).to_owned().into(),
             plot: plot_id(0),
             mean: Some(mean(m)),
             ratio: None,
             alone: None,
-            basis: String::new(),
+            basis: String::new().into(),
             limit: None,
             verdict: None,
-            samples: samples(m),
+            samples: samples(m).into(),
         })
     });
     all.collect()
@@ -213,9 +196,9 @@ fn alone(s: &SeriesReport) -> String {
     let name = escape(&s.program.label);
     match (s.et.value(), s.pt.value()) {
         (None, None) => format!("{name}: {}.", missing(s)),
-        (Some(et), None) => format!("{name} takes {} (elapsed time).", mean(et).text),
-        (None, Some(pt)) => format!("{name} takes {} of CPU time.", mean(pt).text),
-        (Some(et), Some(pt)) => format!("{name} takes {}, of which {} are CPU time.", mean(et).text, mean(pt).text),
+        (Some(et), None) => format!("{name} takes {} (elapsed time).", shown(et)),
+        (None, Some(pt)) => format!("{name} takes {} of CPU time.", shown(pt)),
+        (Some(et), Some(pt)) => format!("{name} takes {}, of which {} are CPU time.", shown(et), shown(pt)),
     }
 }
 
@@ -367,7 +350,10 @@ mod tests {
         for c in &report.comparisons {
             let row = o.rows.iter().find(|r| r.plot == plot_id(c.series as usize)).unwrap();
             assert_eq!(row.ratio.as_ref().map(|r| r.value), Some(c.ratio));
-            assert_eq!(row.ratio.as_ref().and_then(|r| r.low), c.interval.as_ref().ok().map(|i| i.low));
+            assert_eq!(
+                row.ratio.as_ref().and_then(|r| r.bounds()).map(|i| i.low),
+                c.interval.as_ref().ok().map(|i| i.low)
+            );
         }
     }
 
@@ -389,8 +375,7 @@ mod tests {
         let report = fixtures::one();
         let o = overview(&report, None).unwrap();
         assert!(!o.compared);
-        let titles: Vec<&str> = o.rows.iter().map(|r| r.title.as_str()).collect();
-        assert_eq!(titles.first(), Some(&"elapsed time (ET)"));
+        assert_eq!(o.rows[0].title, "elapsed time (ET)");
         assert!(o.rows.iter().all(|r| r.ratio.is_none() && r.verdict.is_none()));
         assert_eq!(o.answers.len(), 1);
     }
@@ -421,7 +406,7 @@ mod tests {
     fn whatever_is_absent_the_sentences_are_whole() {
         for report in [fixtures::absent(), fixtures::troubled(), fixtures::hostile()] {
             let o = overview(&report, None).unwrap();
-            for text in &o.answers {
+            for text in o.answers.iter().map(Cell::plain) {
                 assert!(text.ends_with('.') && !text.contains("NaN") && !text.contains('\n'), "{text}");
             }
         }
@@ -432,8 +417,8 @@ mod tests {
         let report = fixtures::duets();
         let o = overview(&report, None).unwrap();
         let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
-        assert_eq!((row.basis.as_str(), row.verdict), ("12 duets", Some(OverviewVerdict::Slower)));
-        let texts = |e: &Option<PageEstimate>| e.as_ref().map(|e| format!("{} {}", e.text, e.interval)).unwrap();
+        assert_eq!((row.basis.plain(), row.verdict), ("12 duets".to_owned(), Some(OverviewVerdict::Slower)));
+        let texts = |e: &Option<Figure>| Cell::from(e.clone()).plain();
         assert_eq!(texts(&row.ratio), "1.0083 [1.0063, 1.0111]");
         assert_eq!(texts(&row.alone), "1.010 [0.980, 1.040]");
         assert_eq!(
@@ -443,15 +428,15 @@ mod tests {
               [0.990, 1.050]."
             ]
         );
-        assert!(o.note.contains("signed-rank") && !o.note.contains("No duets"), "{}", o.note);
+        assert!(o.note.plain().contains("signed-rank") && !o.note.plain().contains("No duets"), "{}", o.note);
         let reference = o.rows.iter().find(|r| r.plot == plot_id(0)).unwrap();
-        assert_eq!((reference.basis.as_str(), &reference.alone), ("", &None));
+        assert_eq!((reference.basis.plain(), &reference.alone), (String::new(), &None));
         // By elapsed time there is nothing but executions alone.
         let mut by_elapsed = report;
         by_elapsed.compare_by(Measure::Et).unwrap();
         let o = overview(&by_elapsed, None).unwrap();
         let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
-        assert_eq!((row.basis.as_str(), &row.alone), ("10 pairs", &None));
+        assert_eq!((row.basis.plain(), &row.alone), ("10 pairs".to_owned(), &None));
     }
 
     #[test]
@@ -462,18 +447,22 @@ mod tests {
         assert!(report.comparisons[0].choose_metric(NAME, None));
         let o = overview(&report, None).unwrap();
         let row = o.rows.iter().find(|r| r.plot == plot_id(1)).unwrap();
-        assert_eq!((row.basis.as_str(), row.verdict, &row.alone), ("higher, 10 pairs", None, &None));
-        assert_eq!(row.ratio.as_ref().map(|r| r.text.as_str()), Some("2.00"));
-        let said = o.answers.concat();
+        assert_eq!((row.basis.plain(), row.verdict, &row.alone), ("higher, 10 pairs".to_owned(), None, &None));
+        assert_eq!(Cell::from(row.ratio.clone()), "2.00 [1.90, 2.10]");
+        let said = o.answers.iter().map(Cell::plain).collect::<String>();
         assert!(said.starts_with("./inc 60600 has 2.00 times the rate "), "{said}");
         assert!(said.contains(": printed value, executions alone, 10 pairs; elapsed time: 1.020"), "{said}");
-        assert!(o.note.contains("which the program prints") && !(said + &o.note).contains('\u{1b}'), "{}", o.note);
+        assert!(
+            o.note.plain().contains("which the program prints") && !(said + &o.note.plain()).contains('\u{1b}'),
+            "{}",
+            o.note
+        );
     }
 
     #[test]
     fn why_there_are_no_duets_is_in_the_note() {
         let report = fixtures::ten_with_duets();
-        let note = overview(&report, None).unwrap().note;
+        let note = overview(&report, None).unwrap().note.plain();
         assert!(
             note.ends_with("No duets: lz4 -k -c numbers.txt takes 12.0 ms of CPU time, and a duet needs 40 ms."),
             "{note}"
@@ -483,7 +472,7 @@ mod tests {
             let pt = tarebench_core::base::units::Nanos::from_millis(i64::from(c.series));
             c.duets = Some(Err(tarebench_core::compare::duet::NoDuet::TooShort { series: c.series, pt }));
         }
-        let note = overview(&all, None).unwrap().note;
+        let note = overview(&all, None).unwrap().note.plain();
         assert!(note.ends_with("; and 6 other reasons."), "{note}");
     }
 
@@ -497,7 +486,7 @@ mod tests {
         let o = overview(&report, None).unwrap();
         assert_eq!(o.answers, overview(&fixtures::two(), None).unwrap().answers);
         let last = o.rows.last().unwrap();
-        assert_eq!((last.verdict, last.basis.as_str()), (Some(OverviewVerdict::Control), "10 pairs"));
+        assert_eq!((last.verdict, last.basis.plain()), (Some(OverviewVerdict::Control), "10 pairs".to_owned()));
         assert!(last.ratio.is_some());
     }
 }

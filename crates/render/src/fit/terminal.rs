@@ -7,8 +7,8 @@ use tarebench_core::statistics::growth::Growth;
 use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table;
 use tarebench_report::table::Table;
+use tarebench_report::terminal_table;
 
 /// Draws it. Ends with a newline.
 pub fn terminal(fit: &SizeFit, expected: Option<Growth>, style: &Style) -> String {
@@ -28,8 +28,8 @@ pub fn terminal(fit: &SizeFit, expected: Option<Growth>, style: &Style) -> Strin
         };
         page.hang(&[], paint, &said::expectation(fit, expected, unicode));
     }
-    table::draw(&mut page, &classes(fit, unicode));
-    table::draw(&mut page, &sizes(fit, unicode));
+    terminal_table::draw(&mut page, &classes(fit, unicode));
+    terminal_table::draw(&mut page, &sizes(fit, unicode));
     let lines = plot::lines(c, fit.measure, page.width(), unicode);
     page.gap();
     for line in lines {

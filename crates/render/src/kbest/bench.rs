@@ -14,7 +14,8 @@ use tarebench_report::number;
 use tarebench_report::number::TimeUnit;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 use tarebench_report::text;
 
 /// What is shown: the stored document, the measurement and its results.
@@ -172,7 +173,7 @@ pub(crate) fn table(rows: &[BenchRow], layout: &Layout, width: usize, style: &St
     let cells: Vec<Vec<String>> = rows.iter().map(|r| layout.cells(r, style)).collect();
     let widths = table.columns.iter().skip(1).enumerate().map(|(i, column)| {
         let widest = cells.iter().filter_map(|c| c.get(i)).map(|c| text::columns(c)).max().unwrap_or(0);
-        2 + widest.max(text::columns(&column.title))
+        2 + widest.max(text::columns(&column.title.plain()))
     });
     let room = width.saturating_sub(2 + widths.sum::<usize>()).max(NAME);
     for (r, mut cells) in rows.iter().zip(cells) {
@@ -216,7 +217,7 @@ pub fn terminal(s: &ShownBench<'_>, created: &str, style: &Style) -> String {
     let layout = Layout::of(rows, page.width());
     let table = table(rows, &layout, page.width(), style);
     let whole = draw(&mut page, &table);
-    let shown = if whole { rows.len() } else { tarebench_report::table::ROWS };
+    let shown = if whole { rows.len() } else { tarebench_report::terminal_table::ROWS };
     notes(&mut page, rows.get(..shown).unwrap_or(rows), &layout);
     if let Some(more) = style.more.as_deref().filter(|_| !whole) {
         page.gap();

@@ -10,7 +10,8 @@ use tarebench_report::error::RenderError;
 use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 
 /// The name of a mechanism as the reader sees it.
 pub fn name(kind: ClockKind) -> &'static str {
@@ -136,7 +137,7 @@ pub fn terminal(
         let rate = if v.went_back { "went back" } else { steering(m.kind.steering()) };
         let resolution = v.resolution.map_or("did not move".to_owned(), |r| time(r, u));
         let cells = [name(m.kind), counts, way(v.way), rate, &resolution, &time(v.latency, u)];
-        t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+        t.row(cells, Vec::new());
     }
     draw(&mut page, &t);
     page.gap();

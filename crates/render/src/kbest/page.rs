@@ -5,6 +5,7 @@ use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::kbest::bench::BenchResult;
 use tarebench_core::kbest::report::BenchRow;
 use tarebench_core::kbest::timing::{Timing, TimingStanding};
+use tarebench_report::cell::Cell;
 use tarebench_report::number;
 use tarebench_report::style::Style;
 use tarebench_report::table::Table;
@@ -27,32 +28,34 @@ pub fn bench(s: &ShownBench<'_>, zone: &TimeZone, foot: String) -> Page {
     let warned = |r: &BenchRow| !matches!(r.standing, TimingStanding::Converged);
     let remarks = rows.iter().flat_map(|r| {
         let said = remarks(r).into_iter();
-        said.map(|text| PageRemark { warning: warned(r), text: format!("{}: {}", escape(&r.name), escape(&text)) })
+        said.map(|text| PageRemark {
+            warning: warned(r),
+            text: format!("{}: {}", escape(&r.name), escape(&text)).into(),
+        })
     });
     let style = Style { width: WIDE, ..Style::default() };
     let mut times = table(rows, &Layout::of(rows, WIDE), WIDE, &style);
     for (row, r) in times.rows.iter_mut().zip(rows) {
         // The columns that are always there; those after them are not numbers.
         let counts = [Some(r.trials as f64), Some(r.repetitions as f64)];
-        row.values =
-            [None, r.time.value().copied(), r.spread.value().copied(), None].into_iter().chain(counts).collect();
-        row.values.resize(row.cells.len(), None);
+        let values = [None, r.time.value().copied(), r.spread.value().copied(), None].into_iter().chain(counts);
+        row.set_values(values);
     }
     let id = if s.head.number == 0 { String::new() } else { format!(" {}", s.head.id()) };
     Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Bench,
-        title: format!("Benchmarks{id}: {}", escape(&s.bench.name)),
-        subtitle: "Time of one execution by K-best (CS:APP chapter 9)".to_owned(),
-        facts: facts.into_iter().map(|(name, text)| (capital(name), escape(&text).into_owned())).collect(),
+        title: format!("Benchmarks{id}: {}", escape(&s.bench.name)).into(),
+        subtitle: "Time of one execution by K-best (CS:APP chapter 9)".to_owned().into(),
+        facts: facts.into_iter().map(|(name, text)| (capital(name), Cell::foreign(text))).collect(),
         remarks: remarks.collect(),
         overview: None,
         plots: Vec::new(),
         timeline: None,
         parts: s.bench.rows.iter().zip(rows).enumerate().map(|(i, (row, r))| part(i, row, r)).collect(),
         tables: vec![times],
-        foot,
+        foot: foot.into(),
     }
 }
 
@@ -60,7 +63,13 @@ fn part(i: usize, row: &BenchResult, r: &BenchRow) -> PagePart {
     let id = format!("benchmark-{}", i + 1);
     let figure = trials(&id, &row.timing);
     let title = escape(&row.name).into_owned();
-    PagePart { id, title, note: String::new(), figures: figure.into_iter().collect(), tables: vec![measured(r)] }
+    PagePart {
+        id,
+        title: title.into(),
+        note: String::new().into(),
+        figures: figure.into_iter().collect(),
+        tables: vec![measured(r)],
+    }
 }
 
 /// The trials in their order, and which of them count.

@@ -10,7 +10,8 @@ use tarebench_report::number;
 use tarebench_report::number::{exact, ratio};
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 
 fn of(n: u64, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }

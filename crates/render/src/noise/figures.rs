@@ -41,7 +41,7 @@ fn part(noise: &Noise, g: &Grain) -> PagePart {
         figure.id = format!("{id}-{}", figure.id);
     }
     let note = format!("{} iterations of the loop in each phase{each}", g.iterations);
-    PagePart { title: format!("Grain {}", exact(g.grain, true)), id, note, figures, tables }
+    PagePart { title: format!("Grain {}", exact(g.grain, true)).into(), id, note: note.into(), figures, tables }
 }
 
 /// The survival functions of all grains (figure 5), in per cent of the shortest phase, so that grains compare.
@@ -72,13 +72,12 @@ pub(crate) fn relative_survivals(
     all: impl Iterator<Item = (String, usize, Vec<(f64, f64)>)>,
 ) -> Option<PageFigure> {
     let mut figure = survivals(id, title, note, all)?;
-    figure.x =
-        axis("Delay in per cent of the shortest phase", PageQuantity::Share, &[PageScale::Log, PageScale::Linear]);
+    figure.x = PageAxis::scaled(
+        "Delay in per cent of the shortest phase",
+        PageQuantity::Share,
+        &[PageScale::Log, PageScale::Linear],
+    );
     Some(figure)
-}
-
-pub(crate) fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
-    PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
 /// The rows that have a curve: the node's, and those of the CPUs, if many, with the longest means.
@@ -114,9 +113,13 @@ fn distribution(g: &Grain) -> Option<PageFigure> {
     let body = |r: &&NoiseRow| r.cdf.iter().find(|p| p.at_most >= 1.0 - TAIL).map_or(r.max, |p| p.duration);
     let until = rows.iter().map(body).fold(0.0, f64::max);
     let most = rows.iter().map(|r| r.phases).max()?;
-    let mut x = axis("Duration of a phase", PageQuantity::Time, &[PageScale::Linear, PageScale::Log]);
+    let mut x = PageAxis::scaled("Duration of a phase", PageQuantity::Time, &[PageScale::Linear, PageScale::Log]);
     x.shown = Some((shortest, until)).filter(|(a, b)| a < b);
-    let mut y = axis("Phases that took at most this long", PageQuantity::Share, &[PageScale::Logit, PageScale::Linear]);
+    let mut y = PageAxis::scaled(
+        "Phases that took at most this long",
+        PageQuantity::Share,
+        &[PageScale::Logit, PageScale::Linear],
+    );
     // Half a phase.
     y.floor = Some(0.5 / most as f64);
     let note = "Share of phases that took at most this long. The vertical axis shows odds, which spreads the shortest and the \
@@ -150,8 +153,16 @@ fn survivals(
         id: id.to_owned(),
         title: title.to_owned(),
         note: note.to_owned(),
-        x: axis("Delay relative to the shortest phase", PageQuantity::Time, &[PageScale::Log, PageScale::Linear]),
-        y: axis("Phases delayed by at least this much", PageQuantity::Share, &[PageScale::Log, PageScale::Linear]),
+        x: PageAxis::scaled(
+            "Delay relative to the shortest phase",
+            PageQuantity::Time,
+            &[PageScale::Log, PageScale::Linear],
+        ),
+        y: PageAxis::scaled(
+            "Phases delayed by at least this much",
+            PageQuantity::Share,
+            &[PageScale::Log, PageScale::Linear],
+        ),
         curves,
     })
 }
@@ -192,8 +203,8 @@ fn delayed(g: &Grain) -> Option<PageFigure> {
             "d_p(n) = 1 - (1 - p)ⁿ for delays that were measured here, with the 95 % interval of p; the thin line is the \
              approximation p n, up to 1.{never}"
         ),
-        x: axis("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
-        y: axis("Phases of the job that are delayed", PageQuantity::Share, &[PageScale::Linear, PageScale::Log]),
+        x: PageAxis::scaled("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
+        y: PageAxis::scaled("Phases of the job that are delayed", PageQuantity::Share, &[PageScale::Linear, PageScale::Log]),
         curves,
     })
 }
@@ -226,8 +237,8 @@ fn slowdown(g: &Grain) -> Option<PageFigure> {
             divided_by(g, true),
             g.supported
         ),
-        x: axis("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
-        y: axis("Slowdown", PageQuantity::Ratio, &scales),
+        x: PageAxis::scaled("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
+        y: PageAxis::scaled("Slowdown", PageQuantity::Ratio, &scales),
         curves,
     })
 }

@@ -32,29 +32,32 @@ pub fn noise(head: &DocumentHead, noise: &Noise, grains: &[Grain], zone: &TimeZo
     facts.extend(noise.calibration.iter().map(|(c, _)| fact("Calibrated", calibrated(c, plan.hz, true))));
     facts.extend(plan.tick.iter().map(|t| fact("Tick", configured(t))));
     let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());
-    let why = why.map(|w| PageRemark { warning: false, text: format!("Kernel events: {w}.") });
-    let remarks = remarks(noise, grains, true).into_iter().map(|text| PageRemark { warning: true, text });
+    let why = why.map(|w| PageRemark { warning: false, text: format!("Kernel events: {w}.").into() });
+    let remarks = remarks(noise, grains, true).into_iter().map(|text| PageRemark { warning: true, text: text.into() });
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
     // With one grain, its own figure is the same.
     let whole = (grains.len() > 1).then(|| all_grains(grains)).flatten();
     let mut parts = parts(noise, grains);
     if let Some(figure) = whole {
         let (id, title) = ("all".to_owned(), "All grains".to_owned());
-        parts.insert(0, PagePart { id, title, note: String::new(), figures: vec![figure], tables: Vec::new() });
+        parts.insert(
+            0,
+            PagePart { id, title: title.into(), note: String::new().into(), figures: vec![figure], tables: Vec::new() },
+        );
     }
     Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Noise,
-        title: format!("Noise{id}: {}", escape(&head.title)),
-        subtitle: "What delays a fixed piece of work, and what that costs jobs on many nodes".to_owned(),
-        facts,
+        title: format!("Noise{id}: {}", escape(&head.title)).into(),
+        subtitle: "What delays a fixed piece of work, and what that costs jobs on many nodes".to_owned().into(),
+        facts: facts.into_iter().map(|(label, text)| (label, text.into())).collect(),
         remarks: remarks.chain(why).collect(),
         overview: None,
         plots: Vec::new(),
         timeline: None,
         parts,
         tables: vec![durations(grains, true), platforms(&[ShownNoise { head, noise, grains }])],
-        foot,
+        foot: foot.into(),
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn platforms(all: &[ShownNoise<'_>]) -> Table {
         let cells: Vec<Option<String>> = all.iter().map(fact).collect();
         if cells.iter().any(Option::is_some) {
             let cells = cells.into_iter().map(Option::unwrap_or_default);
-            table.row(std::iter::once(name.to_owned()).chain(cells).collect(), Vec::new());
+            table.row(std::iter::once(name.to_owned()).chain(cells), Vec::new());
         }
     }
     table

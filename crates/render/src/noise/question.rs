@@ -9,7 +9,8 @@ use tarebench_report::number;
 use tarebench_report::number::{chance, exact, ratio};
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Style;
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 
 fn most_nodes(most: MostNodes) -> String {
     match most {

@@ -1,6 +1,6 @@
 //! Several measurements in one figure: tick rates (ICS'05, figure 4 left), systems (figure 7), platforms (figure 5).
 
-use crate::noise::figures::{axis, curve, relative_survivals, relative_tail};
+use crate::noise::figures::{curve, relative_survivals, relative_tail};
 use crate::noise::platform::{ShownNoise, hz, id, platforms};
 use crate::noise::tables::{PHASE_COLUMNS, phase_cells, phase_values, remarks, scheduled, undisturbed};
 use serde::Serialize;
@@ -8,13 +8,17 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::data::{NoisePlan, PhaseScheduling};
 use tarebench_core::noise::report::{Grain, NoiseRow};
+use tarebench_report::cell::Cell;
 use tarebench_report::error::RenderError;
 use tarebench_report::number::{chance, exact};
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Style;
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 use tarebench_report::text::escape;
-use tarebench_report::web::page::{Join, Page, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale};
+use tarebench_report::web::page::{
+    Join, Page, PageAxis, PageFigure, PageKind, PagePart, PageQuantity, PageRemark, PageScale,
+};
 
 /// What a measurement's curve is called: number, machine, kernel, HZ, and the scheduler if it is not the default.
 pub fn label(shown: &ShownNoise<'_>) -> String {
@@ -45,7 +49,7 @@ fn durations(all: &[ShownNoise<'_>], u: bool) -> Table {
     for grain in grains_of(all) {
         for (shown, row) in all.iter().filter_map(|s| Some((s, s.row(grain)?))) {
             let first = [exact(grain, u), id(shown.head)];
-            table.row(first.into_iter().chain(phase_cells(row, u)).collect(), Vec::new());
+            table.row(first.into_iter().chain(phase_cells(row, u)), Vec::new());
             table.values([Some(grain.as_f64()), None].into_iter().chain(phase_values(row)).collect());
         }
     }
@@ -68,7 +72,7 @@ fn chances(all: &[ShownNoise<'_>], u: bool) -> Table {
             let p = |g: &Option<&Grain>| g.and_then(|g| g.chances.iter().find(|c| c.delay == delay)).map(|c| c.p);
             let shares: Vec<Option<f64>> = of_all.iter().map(p).collect();
             let cells = shares.iter().map(|p| p.map(chance).unwrap_or_default());
-            table.row([exact(grain, u), exact(delay, u)].into_iter().chain(cells).collect(), Vec::new());
+            table.row([exact(grain, u), exact(delay, u)].into_iter().chain(cells), Vec::new());
             let first = [Some(grain.as_f64()), Some(delay.as_f64())];
             table.values(first.into_iter().chain(shares.iter().copied()).collect());
         }
@@ -85,9 +89,9 @@ fn part(all: &[ShownNoise<'_>], grain: Nanos) -> PagePart {
         figure.id = format!("{name}-{}", figure.id);
     }
     PagePart {
-        title: format!("Grain {}", exact(grain, true)),
+        title: format!("Grain {}", exact(grain, true)).into(),
         id: name,
-        note: String::new(),
+        note: String::new().into(),
         figures,
         tables: Vec::new(),
     }
@@ -101,7 +105,11 @@ fn rows<'a>(all: &[ShownNoise<'a>], grain: Nanos) -> Vec<(usize, String, &'a Noi
 fn distribution(all: &[ShownNoise<'_>], grain: Nanos) -> Option<PageFigure> {
     let rows = rows(all, grain);
     let most = rows.iter().map(|r| r.2.phases).max()?;
-    let mut y = axis("Phases that took at most this long", PageQuantity::Share, &[PageScale::Logit, PageScale::Linear]);
+    let mut y = PageAxis::scaled(
+        "Phases that took at most this long",
+        PageQuantity::Share,
+        &[PageScale::Logit, PageScale::Linear],
+    );
     // Half a phase.
     y.floor = Some(0.5 / most as f64);
     let cdf = |(look, label, row): (usize, String, &NoiseRow)| {
@@ -113,7 +121,7 @@ fn distribution(all: &[ShownNoise<'_>], grain: Nanos) -> Option<PageFigure> {
         note:
             "Share of phases that took at most this long, a curve for each measurement. The vertical axis shows odds."
                 .to_owned(),
-        x: axis("Duration of a phase", PageQuantity::Time, &[PageScale::Log, PageScale::Linear]),
+        x: PageAxis::scaled("Duration of a phase", PageQuantity::Time, &[PageScale::Log, PageScale::Linear]),
         y,
         curves: rows.into_iter().map(cdf).collect(),
     })
@@ -141,8 +149,8 @@ fn slowdown(all: &[ShownNoise<'_>], grain: Nanos) -> Option<PageFigure> {
             "Mean time of a phase until the slowest node is ready, divided by {over} of the measurement. Beyond a tenth of the phases \
              it is extrapolated; the intervals are on the page of each measurement."
         ),
-        x: axis("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
-        y: axis("Slowdown", PageQuantity::Ratio, &[PageScale::Log, PageScale::Linear]),
+        x: PageAxis::scaled("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
+        y: PageAxis::scaled("Slowdown", PageQuantity::Ratio, &[PageScale::Log, PageScale::Linear]),
         curves,
     })
 }
@@ -171,22 +179,22 @@ pub fn page(all: &[ShownNoise<'_>], foot: String) -> Page {
     let remark = |s: &ShownNoise<'_>| {
         let id = id(s.head);
         let said = remarks(s.noise, s.grains, true).into_iter();
-        said.map(move |text| PageRemark { warning: true, text: format!("{id}: {text}") }).collect::<Vec<_>>()
+        said.map(move |text| PageRemark { warning: true, text: format!("{id}: {text}").into() }).collect::<Vec<_>>()
     };
     Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Noise,
-        title: names(all),
-        subtitle: "What delays a fixed piece of work, by machine, kernel and tick rate".to_owned(),
-        facts: all.iter().map(|s| (id(s.head), escape(&s.head.title).into_owned())).collect(),
+        title: names(all).into(),
+        subtitle: "What delays a fixed piece of work, by machine, kernel and tick rate".to_owned().into(),
+        facts: all.iter().map(|s| (id(s.head), Cell::foreign(&s.head.title))).collect(),
         remarks: all.iter().flat_map(remark).collect(),
         overview: None,
         plots: Vec::new(),
         timeline: None,
         parts: grains_of(all).into_iter().map(|g| part(all, g)).collect(),
         tables: vec![platforms(all), durations(all, true), chances(all, true)],
-        foot,
+        foot: foot.into(),
     }
 }
 

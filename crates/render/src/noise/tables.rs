@@ -86,7 +86,7 @@ pub(crate) fn durations(grains: &[Grain], u: bool) -> Table {
     let columns: Vec<&str> = std::iter::once(">grain").chain(PHASE_COLUMNS).collect();
     let mut table = Table::new("Durations of phases (ICS'05, table 2)", note, &columns);
     for (grain, row) in grains.iter().flat_map(|g| g.rows.iter().map(move |r| (g.grain, r))) {
-        table.row(std::iter::once(exact(grain, u)).chain(phase_cells(row, u)).collect(), Vec::new());
+        table.row(std::iter::once(exact(grain, u)).chain(phase_cells(row, u)), Vec::new());
         table.values(std::iter::once(Some(grain.as_f64())).chain(phase_values(row)).collect());
     }
     table

@@ -14,7 +14,7 @@ use tarebench_core::noise::report::Grain;
 use tarebench_report::error::RenderError;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::draw;
+use tarebench_report::terminal_table::draw;
 
 /// Head, tables and remarks.
 pub fn terminal(head: &DocumentHead, noise: &Noise, grains: &[Grain], style: &Style) -> String {

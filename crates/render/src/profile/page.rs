@@ -45,17 +45,17 @@ pub fn profile(
     facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
     let table = cutoffs(&learned.cutoffs, true);
     let guarded = Some(account::effects(&learned.cutoffs, true)).filter(|t| !t.rows.is_empty());
-    let none = table.rows.is_empty().then(|| PageRemark { warning: false, text: NO_CUTOFFS.to_owned() });
+    let none = table.rows.is_empty().then(|| PageRemark { warning: false, text: NO_CUTOFFS.to_owned().into() });
     Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Profile,
-        title: format!("Profile {}", profile.label()),
-        subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host),
-        facts,
+        title: format!("Profile {}", profile.label()).into(),
+        subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host).into(),
+        facts: facts.into_iter().map(|(label, text)| (label, text.into())).collect(),
         remarks: doubts
             .iter()
-            .map(|doubt| PageRemark { warning: true, text: sentence(&profile.label(), doubt, hints) })
+            .map(|doubt| PageRemark { warning: true, text: sentence(&profile.label(), doubt, hints).into() })
             .chain(none)
             .collect(),
         overview: None,
@@ -63,7 +63,7 @@ pub fn profile(
         timeline: None,
         parts: Vec::new(),
         tables: std::iter::once(table).chain(guarded).collect(),
-        foot,
+        foot: foot.into(),
     }
 }
 

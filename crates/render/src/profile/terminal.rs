@@ -18,7 +18,8 @@ use tarebench_report::number;
 use tarebench_report::number::long_time;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{Table, draw};
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table::draw;
 
 /// Shown if there are no cutoffs.
 pub(crate) const NO_CUTOFFS: &str = "No infrequent, long-running daemon disturbed a sample, so there are no cutoffs.";
@@ -377,7 +378,7 @@ pub fn terminal(profile: &Profile, learned: &Learned, doubts: &[Doubt], more: &s
         let Some(l) = lesson_of else { continue };
         for table in lesson(l, name, &style.zone, u) {
             // The normal daemons are many, and of interest only beside the others.
-            let aside = table.title.starts_with("Daemons of the central cluster") && !style.full;
+            let aside = table.title.plain().starts_with("Daemons of the central cluster") && !style.full;
             complete &= if aside { table.rows.is_empty() } else { draw(&mut page, &table) };
         }
     }

@@ -106,10 +106,7 @@ pub(crate) fn table(s: &SeriesReport) -> Option<Table> {
             Reading::Value(f) => f,
             Reading::Absent(why) => {
                 let dashes = std::iter::repeat_n("–".to_owned(), 6);
-                t.row(
-                    std::iter::once(name).chain(dashes).chain(["0".to_owned(), why.to_string()]).collect(),
-                    Vec::new(),
-                );
+                t.row(std::iter::once(name).chain(dashes).chain(["0".to_owned(), why.to_string()]), Vec::new());
                 t.values(vec![None; heads.len()]);
                 continue;
             }
@@ -237,6 +234,7 @@ mod tests {
     use tarebench_core::run::report::data::ComparedNumber;
     use tarebench_core::run::report::metrics::MetricFigures;
     use tarebench_core::statistics::intervals::Interval;
+    use tarebench_report::markup::Markup;
     use tarebench_report::style::Style;
 
     fn summary(counter: Counter, mean: f64, scaled: Option<ScaledCounter>) -> CounterSummary {
@@ -300,12 +298,12 @@ mod tests {
         let said = run_report(&report, &style);
         assert!(said.contains(" times the instructions of ") && said.contains("count, "), "{said}");
         assert!(!said.contains("scaled"), "{said}");
-        let table = markup::markdown(&report, None, tarebench_report::style::Sort::Auto);
+        let table = markup::markup(&report, Markup::Markdown, None, tarebench_report::style::Sort::Auto);
         assert!(table.contains("| Relative (instructions) | instructions |"), "{table}");
         assert_eq!(report.compare_by_number(ComparedNumber::Counter(Counter::Branches)), Ok(()));
         let said = run_report(&report, &style);
         assert!(said.contains(" times the branches of ") && said.contains("count, scaled"), "{said}");
-        let table = markup::markdown(&report, None, tarebench_report::style::Sort::Auto);
+        let table = markup::markup(&report, Markup::Markdown, None, tarebench_report::style::Sort::Auto);
         assert!(table.contains("(scaled)"), "{table}");
     }
 

@@ -157,7 +157,7 @@ pub(crate) fn table(s: &SeriesReport) -> Option<Table> {
             let why = m.why.as_ref().map_or_else(String::new, ToString::to_string);
             let dash = || "–".to_owned();
             let cells = vec![m.name.clone(), dash(), dash(), dash(), why, dash(), dash(), "0".to_owned()];
-            t.row(cells.into_iter().chain([m.missing.to_string()]).collect(), Vec::new());
+            t.row(cells.into_iter().chain([m.missing.to_string()]), Vec::new());
             continue;
         };
         let scale = MetricScale::of(f);
@@ -207,7 +207,7 @@ pub(crate) fn ratios(report: &RunReport) -> Option<Table> {
             };
             let cells =
                 [m.name.as_str(), name(c.series), name(c.reference), &show(m.ratio), &interval, &m.pairs.to_string()];
-            t.row(cells.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+            t.row(cells, Vec::new());
             let low = m.interval.as_ref().ok().map(|i| i.low);
             t.values(vec![None, None, None, Some(m.ratio), low, Some(f64::from(m.pairs))]);
         }
@@ -273,11 +273,11 @@ pub(crate) fn sample_cells(sample: &Sample, names: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::printed::plain;
     use crate::run::terminal::report::run_report;
     use crate::run::{csv, fixtures, markup};
     use tarebench_core::base::reading::Absent;
     use tarebench_core::run::report::metrics::MetricSummary;
+    use tarebench_report::markup::Markup;
     use tarebench_report::style::{Sort, Style};
 
     fn printed(name: &str, mean: f64, missing: u32) -> MetricSummary {
@@ -330,8 +330,8 @@ mod tests {
         let flat = full.split_whitespace().collect::<Vec<_>>().join(" ");
         let how = "ratio: rate of the program divided by rate of program 1; median of 8 pairs, 95% sign-test interval";
         assert!(flat.contains(how) && flat.contains("2.000 [1.980, 2.020] higher"), "{full}");
-        let markdown = markup::markdown(&report, None, Sort::Command);
-        assert!(markdown.contains("| Relative (rate) |") && markdown.contains("2.000 (1.980 … 2.020)"), "{markdown}");
+        let markdown = markup::markup(&report, Markup::Markdown, None, Sort::Command);
+        assert!(markdown.contains("| Relative (`rate`) |") && markdown.contains("2.000 [1.980, 2.020]"), "{markdown}");
         let table = csv::series(&report).unwrap();
         assert!(table.contains(",metric:rate,alone,2,1.98,2.02,8,higher,"), "{table}");
     }
@@ -371,9 +371,8 @@ mod tests {
         let at = heads.iter().position(|h| *h == "metric_rate_mean").unwrap();
         let row: Vec<&str> = lines.nth(1).unwrap().rsplit(',').collect();
         assert_eq!(row[heads.len() - 1 - at], "2469", "{table}");
-        let markdown = markup::markdown(&report, None, Sort::Command);
-        assert!(markdown.contains("| rate |") && markdown.contains("2469 ± 25"), "{markdown}");
-        assert_eq!(plain("a|b_c`d"), "a_b_c_d");
+        let markdown = markup::markup(&report, Markup::Markdown, None, Sort::Command);
+        assert!(markdown.contains("| `rate` |") && markdown.contains("2469 ± 25"), "{markdown}");
     }
 
     #[test]

@@ -66,19 +66,19 @@ pub fn run(
         format: "tare-page",
         version: 1,
         kind: PageKind::Run,
-        title: if run.id > 0 { format!("Run {}", run.id) } else { "Run".to_owned() },
-        subtitle: titles.join(" · "),
-        facts: facts(report, hints, zone),
+        title: if run.id > 0 { format!("Run {}", run.id).into() } else { "Run".to_owned().into() },
+        subtitle: titles.join(" · ").into(),
+        facts: facts(report, hints, zone).into_iter().map(|(label, text)| (label, text.into())).collect(),
         remarks: report
             .remarks
             .iter()
             .map(|r| PageRemark {
                 warning: r.warning(),
-                text: format!("{}{}", whose(r.series), remarks::text(r, hints)),
+                text: format!("{}{}", whose(r.series), remarks::text(r, hints)).into(),
             })
             .chain((0..report.series.len()).filter_map(|i| {
                 let text = thinned(shown.series(i)?)?;
-                Some(PageRemark { warning: false, text: format!("{}{text}", whose(u32::try_from(i).ok())) })
+                Some(PageRemark { warning: false, text: format!("{}{text}", whose(u32::try_from(i).ok())).into() })
             }))
             .collect(),
         overview: overview(report, duets(report, &shown.blocks, hints)),
@@ -89,7 +89,7 @@ pub fn run(
             .into_iter()
             .flatten()
             .collect(),
-        foot,
+        foot: foot.into(),
     }
 }
 

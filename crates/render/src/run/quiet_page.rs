@@ -7,12 +7,12 @@ use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::{CpuProbes, GateRule, ProbeKind, SampleProbes};
 use tarebench_report::hints::Hints;
-use tarebench_report::markup::ABSENT;
 use tarebench_report::number;
 use tarebench_report::number::TimeScale;
+use tarebench_report::style::ABSENT;
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{
-    Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageQuiet, PageQuietPart, PageScale,
+    Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageQuiet, PageQuietPart,
 };
 use tarebench_report::words::plural;
 
@@ -157,10 +157,6 @@ fn curve(title: &str, look: usize, join: Join, points: Vec<(f64, f64)>) -> PageC
     PageCurve { title: title.to_owned(), look, thin: false, join, x, y, band: None }
 }
 
-fn axis(title: &str, quantity: PageQuantity) -> PageAxis {
-    PageAxis { title: title.to_owned(), quantity, scales: vec![PageScale::Linear], floor: None, shown: None }
-}
-
 /// So many of them at most, as evenly spaced as may be.
 fn thinned<T: Copy>(points: &[T], most: usize) -> Vec<T> {
     let count = points.len().min(most);
@@ -198,8 +194,8 @@ fn samples(i: usize, all: &[&Sample], q: Option<&QuietTime>, levels: Option<&Qui
         id: format!("quiet-samples-{}", i + 1),
         title: "Samples before and after the correction".to_owned(),
         note: "A point is the CPU time of a sample; samples without probes are not drawn.".to_owned(),
-        x: axis("Sample", PageQuantity::Count),
-        y: axis("CPU time", PageQuantity::Time),
+        x: PageAxis::linear("Sample", PageQuantity::Count),
+        y: PageAxis::linear("CPU time", PageQuantity::Time),
         curves,
     })
 }
@@ -269,8 +265,8 @@ fn course(i: usize, all: &[&Sample], levels: &QuietLevels, rule: Option<&GateRul
         note: "Each wake-up of the probes, divided by the level of the quiet machine: 1 is quiet. A higher latency is a slower clock; a \
                higher issue ratio is a busy sibling hyper-thread. Long runs are thinned out evenly."
             .to_owned(),
-        x: axis("Time of the samples, one after the other", PageQuantity::Time),
-        y: axis("Slower than quiet", PageQuantity::Ratio),
+        x: PageAxis::linear("Time of the samples, one after the other", PageQuantity::Time),
+        y: PageAxis::linear("Slower than quiet", PageQuantity::Ratio),
         curves,
     })
 }

@@ -15,6 +15,7 @@ use tarebench_core::run::samples::{Kept, SampleSource};
 use tarebench_core::run::shown::ShownRun;
 use tarebench_core::sample::data::Sample;
 use tarebench_report::error::{RenderError, SamplesError};
+use tarebench_report::markup::Markup;
 use tarebench_report::style::{Sort, Style};
 use tarebench_report::text::columns;
 
@@ -182,12 +183,21 @@ fn order_of_rows() {
 
 #[test]
 fn documents() {
-    assert_snapshot!("markdown", crate::run::markup::markdown(&fixtures::three(), None, Sort::Auto));
-    assert_snapshot!("markdown_hostile", crate::run::markup::markdown(&fixtures::hostile(), None, Sort::Auto));
-    assert_snapshot!("markdown_absent", crate::run::markup::markdown(&fixtures::absent(), None, Sort::MeanTime));
-    assert_snapshot!("asciidoc", crate::run::markup::asciidoc(&fixtures::three(), None, Sort::MeanTime));
+    assert_snapshot!("markdown", crate::run::markup::markup(&fixtures::three(), Markup::Markdown, None, Sort::Auto));
+    assert_snapshot!(
+        "markdown_hostile",
+        crate::run::markup::markup(&fixtures::hostile(), Markup::Markdown, None, Sort::Auto)
+    );
+    assert_snapshot!(
+        "markdown_absent",
+        crate::run::markup::markup(&fixtures::absent(), Markup::Markdown, None, Sort::MeanTime)
+    );
+    assert_snapshot!(
+        "asciidoc",
+        crate::run::markup::markup(&fixtures::three(), Markup::Asciidoc, None, Sort::MeanTime)
+    );
     let unit = Some(tarebench_report::number::TimeUnit::Second);
-    assert_snapshot!("orgmode", crate::run::markup::orgmode(&fixtures::three(), unit, Sort::Command));
+    assert_snapshot!("orgmode", crate::run::markup::markup(&fixtures::three(), Markup::Org, unit, Sort::Command));
     assert_snapshot!("csv_series", csv::series(&fixtures::scan()).unwrap());
     assert_snapshot!("csv_series_absent", csv::series(&fixtures::absent()).unwrap());
     assert_snapshot!("csv_samples", csv::samples(&fixtures::one(), &fixtures::samples()).unwrap());
@@ -556,12 +566,12 @@ proptest! {
         }];
         check(&list::table(&rows, &s), &s);
         for text in [
-            crate::run::markup::markdown(&r, None, Sort::Auto), crate::run::markup::asciidoc(&r, None, Sort::Auto),
-            crate::run::markup::orgmode(&r, None, Sort::Auto), csv::series(&r).unwrap(),
+            crate::run::markup::markup(&r, Markup::Markdown, None, Sort::Auto), crate::run::markup::markup(&r, Markup::Asciidoc, None, Sort::Auto),
+            crate::run::markup::markup(&r, Markup::Org, None, Sort::Auto), csv::series(&r).unwrap(),
         ] {
             prop_assert!(!text.chars().any(|c| c != '\n' && tarebench_report::text::hidden(c)));
         }
-        let table = crate::run::markup::orgmode(&r, None, Sort::Auto);
+        let table = crate::run::markup::markup(&r, Markup::Org, None, Sort::Auto);
         prop_assert_eq!(table.lines().count(), labels.len() + 2);
         prop_assert!(table.lines().skip(2).all(|l| l.matches('|').count() == 8));
     }

@@ -17,7 +17,7 @@ fn time(ns: f64) -> String {
 pub fn trace(a: &Activity, foot: String) -> Page {
     let timeline = timeline(a);
     let mut remarks: Vec<PageRemark> = Vec::new();
-    let mut remark = |warning: bool, text: String| remarks.push(PageRemark { warning, text });
+    let mut remark = |warning: bool, text: String| remarks.push(PageRemark { warning, text: text.into() });
     match &a.explained {
         Reading::Value(e) => doubts(e).into_iter().for_each(|text| remark(true, text)),
         Reading::Absent(why) => {
@@ -31,16 +31,16 @@ pub fn trace(a: &Activity, foot: String) -> Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Trace,
-        title: format!("Activity on CPU {}", a.made.cpu),
-        subtitle: "When a computing process had its CPU, and what else ran on it".to_owned(),
-        facts: facts(a),
+        title: format!("Activity on CPU {}", a.made.cpu).into(),
+        subtitle: "When a computing process had its CPU, and what else ran on it".to_owned().into(),
+        facts: facts(a).into_iter().map(|(label, text)| (label, text.into())).collect(),
         remarks,
         overview: None,
         plots: Vec::new(),
         parts: Vec::new(),
         tables: vec![causes(&timeline)],
         timeline: Some(timeline),
-        foot,
+        foot: foot.into(),
     }
 }
 

@@ -161,7 +161,7 @@ fn hostile_names_stay_text() {
         plot.samples.classes.iter_mut().for_each(|c| c.title = name.to_owned());
         plot.measures[0].lines[0].title = name.to_owned();
         let mut page = page(vec![plot]);
-        page.title = name.to_owned();
+        page.title = name.into();
         let all = figures(&page).unwrap();
         assert_eq!(all.len(), 5);
         for (file, text) in all {
@@ -220,7 +220,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn any_page_gives_well_formed_figures(plots in prop::collection::vec(any_plot(), 0..3), title in any::<String>()) {
-        let page = Page { title, ..page(plots) };
+        let page = Page { title: title.into(), ..page(plots) };
         let all = figures(&page).unwrap();
         let names: std::collections::BTreeSet<&String> = all.iter().map(|(name, _)| name).collect();
         prop_assert_eq!(names.len(), all.len());

@@ -51,8 +51,8 @@ pub fn page(plots: Vec<Plot>) -> Page {
         format: "tare-page",
         version: 1,
         kind: PageKind::Run,
-        title: "Run 1".to_owned(),
-        subtitle: String::new(),
+        title: "Run 1".into(),
+        subtitle: "".into(),
         facts: Vec::new(),
         remarks: Vec::new(),
         overview: None,
@@ -60,7 +60,7 @@ pub fn page(plots: Vec<Plot>) -> Page {
         timeline: None,
         parts: Vec::new(),
         tables: Vec::new(),
-        foot: String::new(),
+        foot: "".into(),
     }
 }
 

@@ -37,16 +37,17 @@ use std::collections::BTreeSet;
 /// # Errors
 /// [`RenderError`] if a figure cannot be drawn; at present all can.
 pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
+    let title = page.title.plain();
     let mut stems = BTreeSet::new();
     let mut out = Vec::new();
     let overview = page.overview.as_ref().filter(|_| page.kind == PageKind::Gate);
-    if let Some(svg) = overview.and_then(|o| intervals::figure(&page.title, o)) {
+    if let Some(svg) = overview.and_then(|o| intervals::figure(&title, o)) {
         out.push((format!("{}.svg", stem("intervals", &mut stems)), svg));
     }
     for plot in &page.plots {
         let stem = stem(&plot.id, &mut stems);
         let Some(measure) = plot.measures.iter().find(|m| m.values.iter().any(Option::is_some)) else { continue };
-        let about = About { page: &page.title, plot };
+        let about = About { page: &title, plot };
         if let DualOrWhy::Dual(dual) = &plot.dual {
             out.extend(scatter::figures(&about, dual).into_iter().map(|(level, svg)| match level {
                 0 => (format!("{stem}-scatter.svg"), svg),
@@ -68,7 +69,7 @@ pub fn figures(page: &Page) -> Result<Vec<(String, String)>, RenderError> {
             (_, PageScale::Log) => Some((i, format!("{stem}-log.svg"))),
             _ => None,
         });
-        out.extend(scales.filter_map(|(i, name)| Some((name, curves::figure(figure, &page.title, i)?))));
+        out.extend(scales.filter_map(|(i, name)| Some((name, curves::figure(figure, &title, i)?))));
     }
     Ok(out)
 }

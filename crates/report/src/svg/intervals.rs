@@ -1,9 +1,10 @@
 //! The ratios of an overview with their intervals, a row each.
 
+use crate::cell::{Cell, Figure};
 use crate::number::fixed;
 use crate::svg::axis::{AxisTick, Range};
 use crate::svg::drawing::{Anchor, Drawing, EDGE, FAINT, INK, TEXT, TOP, escaped, fitted, px};
-use crate::web::page::{Overview, OverviewRow, OverviewVerdict, PageEstimate};
+use crate::web::page::{Overview, OverviewRow, OverviewVerdict};
 
 const WIDTH: f64 = 760.0;
 const ROW: f64 = 24.0;
@@ -16,8 +17,10 @@ const MOST: usize = 60;
 /// The figure; `None` if no row has a ratio.
 pub(crate) fn figure(page: &str, overview: &Overview) -> Option<String> {
     let all = overview.rows.iter().filter_map(|row| Some((row, row.ratio.as_ref()?)));
-    let rows: Vec<(&OverviewRow, &PageEstimate)> = all.take(MOST).collect();
-    let ends = rows.iter().flat_map(|(row, e)| [e.low, Some(e.value), e.high, row.limit].into_iter().flatten());
+    let rows: Vec<(&OverviewRow, &Figure)> = all.take(MOST).collect();
+    let ends = rows.iter().flat_map(|(row, e)| {
+        [e.bounds().map(|i| i.low), Some(e.value), e.bounds().map(|i| i.high), row.limit].into_iter().flatten()
+    });
     let range = Range::over(ends)?.and(Range { low: 1.0, high: 1.0 });
     let range = range.of_span((range.span() * 1.08).max(1e-4));
     let below = format!("Ratios with their 95% intervals: {} of {} rows", rows.len(), overview.rows.len());
@@ -33,8 +36,8 @@ pub(crate) fn figure(page: &str, overview: &Overview) -> Option<String> {
     d.line((x(1.0), TOP), (x(1.0), bottom), INK, " stroke-width=\"1\"");
     for (i, (row, estimate)) in rows.iter().enumerate() {
         let y = TOP + ROW * (i as f64 + 0.5);
-        d.text(EDGE, y + TEXT * 0.35, Anchor::Start, &fitted(&row.title, NAMES - 12.0, TEXT), INK);
-        let figures = format!("{} {}", estimate.text, estimate.interval);
+        d.text(EDGE, y + TEXT * 0.35, Anchor::Start, &fitted(&row.title.plain(), NAMES - 12.0, TEXT), INK);
+        let figures = Cell::figure((*estimate).clone()).plain();
         d.text(right + 12.0, y + TEXT * 0.35, Anchor::Start, &fitted(&figures, FIGURES - 12.0, TEXT), FAINT);
         if let Some(limit) = row.limit {
             d.line((x(limit), y - 9.0), (x(limit), y + 9.0), FAINT, " stroke-width=\"1.2\" stroke-dasharray=\"3 2\"");
@@ -42,20 +45,20 @@ pub(crate) fn figure(page: &str, overview: &Overview) -> Option<String> {
         interval(&mut d, &x, y, row, estimate);
     }
     d.text((left + right) / 2.0, bottom + 38.0, Anchor::Middle, "ratio; dashed: the largest that is accepted", FAINT);
-    let said = overview.answers.join(" ");
+    let said = overview.answers.iter().map(Cell::plain).collect::<Vec<_>>().join(" ");
     Some(d.finish(bottom + 38.0 + EDGE, page, &format!("{below}. {said}")))
 }
 
-fn interval(d: &mut Drawing, x: &impl Fn(f64) -> f64, y: f64, row: &OverviewRow, e: &PageEstimate) {
+fn interval(d: &mut Drawing, x: &impl Fn(f64) -> f64, y: f64, row: &OverviewRow, e: &Figure) {
     let colour = colour(row.verdict);
-    if let (Some(low), Some(high)) = (e.low, e.high) {
+    if let Some((low, high)) = e.bounds().map(|i| (i.low, i.high)) {
         let (from, to) = (x(low), x(high));
         d.line((from, y), (to, y), colour, " stroke-width=\"2\"");
         for at in [from, to] {
             d.line((at, y - 4.0), (at, y + 4.0), colour, " stroke-width=\"2\"");
         }
     }
-    let title = escaped(&fitted(&row.title, 400.0, TEXT));
+    let title = escaped(&fitted(&row.title.plain(), 400.0, TEXT));
     let (at, y) = (px(x(e.value)), px(y));
     d.put(&format!("<circle cx=\"{at}\" cy=\"{y}\" r=\"3.5\" fill=\"{colour}\"><title>{title}</title></circle>\n"));
 }
@@ -84,32 +87,30 @@ fn ticks(range: Range) -> Vec<AxisTick> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::Unit;
+    use tarebench_core::statistics::intervals::Interval;
 
     fn row(title: &str, ratio: Option<(f64, f64, f64)>, limit: Option<f64>) -> OverviewRow {
-        let estimate = |(value, low, high): (f64, f64, f64)| PageEstimate {
-            value,
-            low: Some(low),
-            high: Some(high),
-            text: format!("{value}"),
-            interval: format!("[{low}, {high}]"),
+        let estimate = |(value, low, high): (f64, f64, f64)| {
+            Figure::new(Unit::Ratio, value).with_interval(&Ok(Interval { low, high, level: 0.95 }))
         };
         OverviewRow {
-            title: title.to_owned(),
+            title: Cell::foreign(title),
             plot: String::new(),
             mean: None,
             ratio: ratio.map(estimate),
             alone: None,
-            basis: String::new(),
+            basis: Cell::empty(),
             limit,
             verdict: Some(OverviewVerdict::Regression),
-            samples: String::new(),
+            samples: Cell::empty(),
         }
     }
 
     fn overview(rows: Vec<OverviewRow>) -> Overview {
         Overview {
-            answers: vec!["<b>".to_owned()],
-            note: String::new(),
+            answers: vec!["<b>".into()],
+            note: Cell::empty(),
             what: "benchmark",
             measure: "time",
             compared: true,
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!(circles.len(), 2);
         assert!(circles[0] > circles[1], "a larger ratio is further to the right: {circles:?}");
         let texts: Vec<&str> = document.descendants().filter_map(|n| n.text()).collect();
-        for says in ["<script>&", "fast", "1.00", "1.04 [1.03, 1.05]"] {
+        for says in ["<script>&", "fast", "1.00", "1.040 [1.030, 1.050]"] {
             assert!(texts.contains(&says), "{says}: {texts:?}");
         }
         assert_eq!(figure("Gate", &overview(vec![row("none", None, None)])), None);

@@ -1,6 +1,7 @@
 //! The web report: a self-contained HTML page with its data, its program and its style.
 
 use crate::error::RenderError;
+use crate::form::Form;
 use crate::web::page::{Page, PageMeasure};
 use tarebench_core::statistics::bins::bins;
 
@@ -12,7 +13,7 @@ const TITLE: &str = "<title>tare</title>";
 /// The page as a file.
 pub fn html(page: &Page) -> Result<String, RenderError> {
     let data = data(page)?;
-    let title = format!("<title>{} - tare</title>", escaped(&page.title));
+    let title = format!("<title>{} - tare</title>", escaped(&page.title.write(&Form::page())));
     let (before, after) = TEMPLATE.split_once(DATA).unwrap_or((TEMPLATE, ""));
     let mut out = String::with_capacity(TEMPLATE.len() + data.len() + title.len());
     out.push_str(&before.replacen(TITLE, &title, 1));

@@ -1,5 +1,6 @@
 //! What is written into the web page: `web/src/data.ts` is the same, as its reader sees it, and says what each field means.
 
+use crate::cell::{Cell, Figure};
 use crate::table::Table;
 use serde::Serialize;
 
@@ -10,11 +11,11 @@ pub struct Page {
     /// 1.
     pub version: u32,
     pub kind: PageKind,
-    pub title: String,
+    pub title: Cell,
     /// Below the title.
-    pub subtitle: String,
+    pub subtitle: Cell,
     /// Label and text.
-    pub facts: Vec<(String, String)>,
+    pub facts: Vec<(String, Cell)>,
     pub remarks: Vec<PageRemark>,
     /// The result of a run, shown first.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,7 +31,7 @@ pub struct Page {
     /// Tables of the whole page.
     pub tables: Vec<Table>,
     /// Version and time.
-    pub foot: String,
+    pub foot: Cell,
 }
 
 /// What a page shows.
@@ -52,20 +53,20 @@ pub enum PageKind {
     Gate,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageRemark {
     /// A warning; otherwise information.
     pub warning: bool,
-    pub text: String,
+    pub text: Cell,
 }
 
 /// The result of a run at a glance.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Overview {
     /// The result in sentences.
-    pub answers: Vec<String>,
+    pub answers: Vec<Cell>,
     /// What the estimates are, and how the ratios were made.
-    pub note: String,
+    pub note: Cell,
     /// Heading of the first column: what a row is.
     pub what: &'static str,
     /// Heading of the estimates, e.g. `CPU time`.
@@ -85,7 +86,7 @@ pub struct Overview {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageDuets {
     /// How to read it.
-    pub note: String,
+    pub note: Cell,
     /// A row for each pair.
     pub table: Table,
     /// Of each pair that has duets, its ratios in the order of the blocks.
@@ -95,40 +96,25 @@ pub struct PageDuets {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OverviewRow {
     /// What it is of.
-    pub title: String,
+    pub title: Cell,
     /// Id of the program's plot.
     pub plot: String,
     /// Mean with its 95% interval, ns.
-    pub mean: Option<PageEstimate>,
+    pub mean: Option<Figure>,
     /// Time of the program divided by that of the reference, with its 95% interval.
-    pub ratio: Option<PageEstimate>,
+    pub ratio: Option<Figure>,
     /// The same of executions alone, where `ratio` is that of duets.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub alone: Option<PageEstimate>,
+    pub alone: Option<Figure>,
     /// What `ratio` rests on, e.g. `12 duets`; empty without one.
-    pub basis: String,
+    pub basis: Cell,
     /// Largest ratio that is accepted; a line of the plot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
     /// Against the reference.
     pub verdict: Option<OverviewVerdict>,
     /// Samples retained and discarded, or why there is no time.
-    pub samples: String,
-}
-
-/// A figure with its interval: numbers to draw, texts to read.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PageEstimate {
-    /// The figure.
-    pub value: f64,
-    /// Lower bound; `None` without an interval.
-    pub low: Option<f64>,
-    /// Upper bound.
-    pub high: Option<f64>,
-    /// The figure as it is read.
-    pub text: String,
-    /// The interval as it is read, or why there is none.
-    pub interval: String,
+    pub samples: Cell,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -459,9 +445,9 @@ pub struct PagePart {
     /// Unique in the page.
     pub id: String,
     /// Of its section.
-    pub title: String,
+    pub title: Cell,
     /// Below it.
-    pub note: String,
+    pub note: Cell,
     /// One after the other.
     pub figures: Vec<PageFigure>,
     /// Below them.
@@ -499,6 +485,28 @@ pub struct PageAxis {
     pub floor: Option<f64>,
     /// The range that is shown first; `None`: all.
     pub shown: Option<(f64, f64)>,
+}
+
+impl PageAxis {
+    /// Evenly spread values, all of them.
+    pub fn linear(title: &str, quantity: PageQuantity) -> PageAxis {
+        PageAxis { title: title.to_owned(), quantity, scales: vec![PageScale::Linear], floor: None, shown: None }
+    }
+
+    /// On scales that the reader chooses from.
+    pub fn scaled(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
+        PageAxis { scales: scales.to_vec(), ..PageAxis::linear(title, quantity) }
+    }
+
+    /// Whole numbers, evenly spread.
+    pub fn counts(title: &str) -> PageAxis {
+        PageAxis::linear(title, PageQuantity::Count)
+    }
+
+    /// Multiples, evenly spread.
+    pub fn ratios(title: &str) -> PageAxis {
+        PageAxis::linear(title, PageQuantity::Ratio)
+    }
 }
 
 /// What values of an axis are.

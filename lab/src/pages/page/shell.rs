@@ -105,8 +105,8 @@ pub fn style() -> Result<String, RenderError> {
         format: "tare-page",
         version: 1,
         kind: PageKind::Run,
-        title: String::new(),
-        subtitle: String::new(),
+        title: "".into(),
+        subtitle: "".into(),
         facts: Vec::new(),
         remarks: Vec::new(),
         overview: None,
@@ -114,7 +114,7 @@ pub fn style() -> Result<String, RenderError> {
         timeline: None,
         parts: Vec::new(),
         tables: Vec::new(),
-        foot: String::new(),
+        foot: "".into(),
     })?;
     let report = between(&page, "<style>", "</style>").unwrap_or_default();
     // The report's script sets the theme; these pages are dark also where scripts are switched off.

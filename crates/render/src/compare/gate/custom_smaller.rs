@@ -1,11 +1,10 @@
 //! The JSON of github-action-benchmark's tool `customSmallerIsBetter`.
 
-use crate::compare::gate::said::{blocks, measure, revision, verdict_word, whole_change};
+use crate::compare::gate::said::{blocks, change, measure, revision, verdict_word};
 use crate::compare::sentence::spelled;
 use serde::Serialize;
 use tarebench_core::compare::gate::{Gate, GateReport, GateVerdict, SideTimes};
 use tarebench_report::error::RenderError;
-use tarebench_report::style::Style;
 use tarebench_report::text::escape;
 
 #[derive(Serialize)]
@@ -46,10 +45,9 @@ fn range(t: &SideTimes) -> Option<String> {
 
 /// `regression: +4.1 % [+3.8, +4.4] of CPU time, 24 duets, against 1f2e3d4c5b6a`.
 fn extra(gate: &Gate, report: &GateReport, place: usize) -> String {
-    let g = Style::default().glyphs();
     let Some(b) = report.benchmarks.get(place) else { return String::new() };
     let mut parts = vec![verdict_word(b.verdict).to_owned()];
-    if let Some(change) = whole_change(b, &g) {
+    if let Some(change) = b.ratio.map(|ratio| change(ratio, &b.interval).plain()) {
         let by = measure(gate, place).map_or_else(String::new, |m| format!(" of {}", spelled(m)));
         let count = blocks(b.blocks, gate.measured.get(place));
         let base = revision(&gate.plan.base).id;

@@ -21,7 +21,7 @@ struct GateJson<'a> {
 ///
 /// Times are in ns; what is no number is `null`.
 pub fn json(head: &DocumentHead, gate: &Gate, report: &GateReport) -> Result<String, RenderError> {
-    let answer = answer(report, str::to_owned);
+    let answer = answer(report).plain();
     let id = head.id().to_string();
     let document = GateJson { format: "tare-gate", version: 1, id, head, answer, report, gate };
     Ok(tarebench_report::json::pretty(&document)? + "\n")

@@ -1,7 +1,8 @@
 //! A history as a figure in SVG: points with their intervals over the builds, the levels and where they change.
 
-use crate::compare::gate::said::signed;
-use crate::compare::history::said::{answers, build_name, counted, dated, day, shown_range, title, with_interval};
+use crate::compare::history::said::{
+    answers, build_name, counted, dated, day, shown_range, signed, title, with_interval,
+};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryPoint};
 use tarebench_report::style::{Glyphs, Style};

@@ -1,7 +1,6 @@
 //! A history as lines of text: points with their intervals over the builds, the levels and where they change.
 
-use crate::compare::gate::said::signed;
-use crate::compare::history::said::{ShowForeign, build_name, day, shown_range};
+use crate::compare::history::said::{ShowForeign, build_name, day, shown_range, signed};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::BenchmarkHistory;
 use tarebench_report::number;

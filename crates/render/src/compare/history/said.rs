@@ -1,15 +1,16 @@
 //! A history in words and figures that all its forms share.
 
-use crate::compare::gate::said::change;
 use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::hint::Hint;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::change_points::SHORTEST;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryBuild, HistoryChange, MOST_POINTS, NotUsed};
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::form::Form;
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
-use tarebench_report::style::Glyphs;
+use tarebench_report::style::{Glyphs, Style};
 use tarebench_report::words::plural;
 
 /// Digits of a commit's id that are shown.
@@ -48,9 +49,16 @@ pub(crate) fn dated(b: &HistoryBuild, zone: &TimeZone, show: ShowForeign<'_>) ->
 
 /// A ratio as a change with its interval: `+2.1 % [+1.9, +2.3]`.
 pub fn with_interval(ratio: f64, interval: Option<&Interval>, g: &Glyphs) -> String {
-    let none = tarebench_core::statistics::intervals::NoInterval::TooFew { have: 0, need: 0 };
-    let (change, interval) = change(ratio, &interval.cloned().ok_or(none), g);
-    interval.map_or(change.clone(), |i| format!("{change} {i}"))
+    let interval = interval.map(|i| Ok(i.clone()));
+    let cell = Cell::figure(Figure { interval, ..Figure::new(Unit::Change, ratio) });
+    cell.write(&Form::terminal(&Style { unicode: g.is_unicode(), ..Style::default() }))
+}
+
+/// A share as a signed per cent, without its sign of unit: `+4.1`.
+pub(crate) fn signed(share: f64, decimals: usize, g: &Glyphs) -> String {
+    let form = Form::terminal(&Style { unicode: g.is_unicode(), ..Style::default() });
+    number::percent_of_change(1.0 + share, decimals)
+        .map_or_else(|| g.absent.to_owned(), |text| form.signed(&text, true))
 }
 
 /// `42 commits`; `42 builds` if some of them are none.

@@ -1,7 +1,7 @@
 //! The page of a comparison of stored runs: the answers with the intervals, and a part for each pair.
 
 use crate::compare::sentence::spelled;
-use crate::compare::stored::said::{StoredWords, cell, every_remark};
+use crate::compare::stored::said::{StoredWords, every_remark};
 use crate::compare::stored::tables::{by_measure, printed, ratios, runs, times};
 use std::collections::BTreeSet;
 use tarebench_core::base::date::{TimeZone, date};
@@ -10,14 +10,13 @@ use tarebench_core::compare::stored::{ComparedBy, PastRun, SeriesTimes, StoredCo
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::sample::measure::Measure;
-use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Figure, Unit};
 use tarebench_report::number;
-use tarebench_report::number::TimeScale;
 use tarebench_report::style::Style;
 use tarebench_report::text::escape;
 use tarebench_report::web::page::{
-    Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageEstimate, PageFigure, PageKind,
-    PagePart, PageQuantity, PageRemark, PageScale,
+    Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart,
+    PageQuantity, PageRemark, PageScale,
 };
 
 /// The page of a comparison.
@@ -36,20 +35,20 @@ pub fn comparison(
         format: "tare-page",
         version: 1,
         kind: PageKind::Comparison,
-        title: format!("Comparison{id}: {}", escape(&head.title)),
-        subtitle: "Programs of stored runs against each other".to_owned(),
+        title: format!("Comparison{id}: {}", escape(&head.title)).into(),
+        subtitle: "Programs of stored runs against each other".to_owned().into(),
         facts: vec![
-            ("Made".to_owned(), date(head.created, zone)),
-            ("Runs".to_owned(), comparison.runs.len().to_string()),
-            ("Other runs looked at".to_owned(), comparison.history.len().to_string()),
+            ("Made".to_owned(), date(head.created, zone).into()),
+            ("Runs".to_owned(), comparison.runs.len().to_string().into()),
+            ("Other runs looked at".to_owned(), comparison.history.len().to_string().into()),
         ],
-        remarks: remarks.map(|r| PageRemark { warning: r.warning, text: format!("{}.", r.text) }).collect(),
+        remarks: remarks.map(|r| PageRemark { warning: r.warning, text: format!("{}.", r.text).into() }).collect(),
         overview: Some(overview(&words, report)),
         plots: Vec::new(),
         timeline: None,
         parts: report.pairs.iter().enumerate().map(|(place, pair)| part(&words, pair, place)).collect(),
         tables: vec![ratios(&words, report), runs(&words, zone)],
-        foot,
+        foot: foot.into(),
     }
 }
 
@@ -75,12 +74,12 @@ fn overview(words: &StoredWords<'_>, report: &StoredReport) -> Overview {
         false => ("time", "the range by which two runs differ although the program does not"),
     };
     Overview {
-        answers: report.pairs.iter().filter_map(|pair| words.answer(pair)).map(|text| format!("{text}.")).collect(),
+        answers: report.pairs.iter().filter_map(|pair| words.answer(pair)).map(|text| format!("{text}.").into()).collect(),
         note: format!(
             "Times: medians of the retained samples. Ratio: {of} of the program divided by that of what it is compared with; \
              its 95% interval holds {what}. {}",
             floors.join(" ")
-        ),
+        ).into(),
         what: "program",
         measure: match measures.as_slice() {
             [Measure::Pt] => "CPU time",
@@ -108,8 +107,8 @@ fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
         }
         let chosen = pair.chosen();
         rows.push(OverviewRow {
-            ratio: chosen.map(ratio_estimate),
-            basis: chosen.map_or_else(String::new, |c| words.basis(pair, c)),
+            ratio: chosen.map(ratio_figure),
+            basis: chosen.map_or_else(String::new, |c| words.basis(pair, c)).into(),
             verdict: chosen.and_then(verdict),
             ..row(words, pair, pair.program, place)
         });
@@ -121,15 +120,15 @@ fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
 fn row(words: &StoredWords<'_>, pair: &StoredPairReport, side: u32, place: usize) -> OverviewRow {
     let times = words.comparison.sides.get(side as usize).and_then(|s| of_measure(&s.times, time_of(pair)));
     OverviewRow {
-        title: words.name(side),
+        title: words.name(side).into(),
         plot: part_id(place),
-        mean: times.map(median_estimate),
+        mean: times.map(median_figure),
         ratio: None,
         alone: None,
-        basis: String::new(),
+        basis: String::new().into(),
         limit: None,
         verdict: None,
-        samples: times.map_or_else(|| "no time".to_owned(), |t| format!("{} samples", t.samples)),
+        samples: times.map_or_else(|| "no time".to_owned(), |t| format!("{} samples", t.samples)).into(),
     }
 }
 
@@ -158,35 +157,12 @@ fn verdict(ratio: &StoredRatio) -> Option<OverviewVerdict> {
     }
 }
 
-fn median_estimate(times: &SeriesTimes) -> PageEstimate {
-    let interval = times.interval.as_ref().ok();
-    let scale = TimeScale::of(times.median, interval.map(Interval::half_width), None);
-    let value = |ns: f64| scale.value(ns).unwrap_or_default();
-    PageEstimate {
-        value: times.median,
-        low: interval.map(|i| i.low),
-        high: interval.map(|i| i.high),
-        text: format!("{} {}", value(times.median), scale.unit.sign(true)),
-        interval: match &times.interval {
-            Ok(i) => format!("[{}, {}]", value(i.low), value(i.high)),
-            Err(why) => why.to_string(),
-        },
-    }
+fn median_figure(times: &SeriesTimes) -> Figure {
+    Figure::new(Unit::Time, times.median).with_interval(&times.interval)
 }
 
-fn ratio_estimate(ratio: &StoredRatio) -> PageEstimate {
-    let (text, interval) = cell(ratio);
-    let bounds = ratio.interval.as_ref().ok();
-    PageEstimate {
-        value: ratio.ratio,
-        low: bounds.map(|i| i.low),
-        high: bounds.map(|i| i.high),
-        text: text.unwrap_or_default(),
-        interval: match (&ratio.interval, interval) {
-            (Ok(_), interval) => interval.unwrap_or_default(),
-            (Err(why), _) => why.to_string(),
-        },
-    }
+fn ratio_figure(ratio: &StoredRatio) -> Figure {
+    Figure::new(Unit::Ratio, ratio.ratio).with_interval(&ratio.interval)
 }
 
 fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PagePart {
@@ -194,7 +170,7 @@ fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PageP
     let title = format!("{} / {}", words.name(pair.program), words.name(pair.reference));
     let floor = pair.chosen().and_then(|chosen| words.floor(pair, chosen));
     PagePart {
-        note: floor.map_or_else(String::new, |floor| format!("{floor}.")),
+        note: floor.map_or_else(String::new, |floor| format!("{floor}.")).into(),
         figures: [intervals(words, pair, &id, &title), history(words, pair, &id, &title)]
             .into_iter()
             .flatten()
@@ -208,12 +184,8 @@ fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PageP
         .filter(|table| !table.rows.is_empty())
         .collect(),
         id,
-        title,
+        title: title.into(),
     }
-}
-
-fn axis(title: &str, quantity: PageQuantity, scales: &[PageScale]) -> PageAxis {
-    PageAxis { title: title.to_owned(), quantity, scales: scales.to_vec(), floor: None, shown: None }
 }
 
 /// Looks of curves of which each is another measure; the next one is that of the line.
@@ -255,8 +227,8 @@ fn intervals(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: 
         id: format!("{id}-intervals"),
         title: format!("{title}: ratios with their 95% intervals"),
         note: "A point with the bounds of its interval for each measure; the dotted line is a ratio of 1.".to_owned(),
-        x: axis("The program over what it is compared with", PageQuantity::Ratio, &[PageScale::Linear]),
-        y: axis("Measure", PageQuantity::Count, &[PageScale::Linear]),
+        x: PageAxis::scaled("The program over what it is compared with", PageQuantity::Ratio, &[PageScale::Linear]),
+        y: PageAxis::scaled("Measure", PageQuantity::Count, &[PageScale::Linear]),
         curves,
     })
 }
@@ -296,8 +268,8 @@ fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &s
             spelled(measure),
             number::fixed(all.len() as f64 - 2.0, 0).unwrap_or_default()
         ),
-        x: axis("Run", PageQuantity::Count, &[PageScale::Linear]),
-        y: axis(spelled(measure), PageQuantity::Time, &[PageScale::Linear, PageScale::Log]),
+        x: PageAxis::scaled("Run", PageQuantity::Count, &[PageScale::Linear]),
+        y: PageAxis::scaled(spelled(measure), PageQuantity::Time, &[PageScale::Linear, PageScale::Log]),
         curves: curves.collect(),
     })
 }
@@ -307,6 +279,7 @@ mod tests {
     use super::*;
     use crate::compare::stored::fixtures;
     use tarebench_core::compare::stored_report::report;
+    use tarebench_report::cell::Cell;
     use tarebench_report::svg::figures::figures;
     use tarebench_report::text::hidden;
     use tarebench_report::web::html::data;
@@ -327,29 +300,32 @@ mod tests {
             ]
         );
         assert!(
-            o.note.ends_with("Between runs of this machine, the same program differs by ± 7.2 % (28 pairs of 8 runs).")
+            o.note
+                .plain()
+                .ends_with("Between runs of this machine, the same program differs by ± 7.2 % (28 pairs of 8 runs).")
         );
         let [reference, program] = o.rows.as_slice() else { panic!("two rows") };
         assert_eq!((reference.verdict, reference.ratio.as_ref()), (Some(OverviewVerdict::Reference), None));
         assert_eq!((program.verdict, program.plot.as_str()), (Some(OverviewVerdict::Slower), "pair-1"));
         let ratio = program.ratio.as_ref().unwrap();
-        assert_eq!((ratio.text.as_str(), ratio.interval.as_str()), ("1.300", "[1.211, 1.395]"));
-        assert_eq!(program.mean.as_ref().unwrap().text, "390.0 ms");
+        assert_eq!(Cell::figure(ratio.clone()), "1.300 [1.211, 1.395]");
+        assert!(Cell::from(program.mean.clone()).plain().starts_with("390.0 ms ["), "{program:?}");
     }
 
     #[test]
     fn what_programs_print_stands_in_the_answer_and_in_a_table() {
         let p = page(&fixtures::printed());
         let o = p.overview.unwrap();
-        let said = o.answers.concat();
+        let said = o.answers.iter().map(Cell::plain).collect::<String>();
         assert!(said.starts_with("gzip of run 15 has 2.000 times the rate of gzip of run 12 [1.972, 2.028]"), "{said}");
-        assert!(o.note.contains("the samples only") && o.measure == "CPU time", "{}", o.note);
+        assert!(o.note.plain().contains("the samples only") && o.measure == "CPU time", "{}", o.note);
         let program = &o.rows[1];
-        let ratio = program.ratio.as_ref().map(|r| r.text.as_str());
-        assert_eq!((ratio, program.verdict), (Some("2.000"), None));
-        assert_eq!(program.mean.as_ref().map(|m| m.text.as_str()), Some("390.0 ms"));
+        assert_eq!(
+            (Cell::from(program.ratio.clone()).plain().as_str(), program.verdict),
+            ("2.000 [1.972, 2.028]", None)
+        );
         let [part] = p.parts.as_slice() else { panic!("one pair") };
-        let titles: Vec<&str> = part.tables.iter().map(|t| t.title.as_str()).collect();
+        let titles: Vec<String> = part.tables.iter().map(|t| t.title.plain()).collect();
         assert_eq!(titles, ["Ratios", "Times", "Printed values"]);
         // Three measures and the line.
         assert_eq!(part.figures[0].curves.len(), 4);
@@ -376,7 +352,7 @@ mod tests {
             let p = page(&stored);
             let text = data(&p).unwrap();
             assert!(!text.contains('<') && !text.contains("NaN"), "{text}");
-            let shown = |text: &str| assert!(!text.chars().any(hidden), "{text:?}");
+            let shown = |cell: &Cell| assert!(!cell.plain().chars().any(hidden), "{cell:?}");
             shown(&p.title);
             p.parts.iter().for_each(|part| shown(&part.title));
             p.remarks.iter().for_each(|remark| shown(&remark.text));

@@ -10,6 +10,7 @@ use tarebench_core::documents::head::Status;
 use tarebench_core::machine::differences::{ConditionDifference, ConditionKind};
 use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::number;
 use tarebench_report::style::Glyphs;
 use tarebench_report::text;
@@ -72,6 +73,15 @@ impl StoredWords<'_> {
             ComparedBy::Time(m) => spelled(*m).to_owned(),
             ComparedBy::Printed { metric } => text::cut_middle(&(self.show)(metric), WIDEST, self.g.dots).into_owned(),
             ComparedBy::Counter { counter } => counter.name().to_owned(),
+        }
+    }
+
+    /// The same for every output.
+    pub fn measured(&self, by: &ComparedBy) -> Cell {
+        match by {
+            ComparedBy::Time(m) => Cell::text(spelled(*m)),
+            ComparedBy::Printed { metric } => Cell::foreign(metric),
+            ComparedBy::Counter { counter } => Cell::text(counter.name()),
         }
     }
 
@@ -384,6 +394,11 @@ pub(crate) fn cell(ratio: &StoredRatio) -> (Option<String>, Option<String>) {
     let show = |v: f64| number::fixed(v, decimals);
     let interval = ratio.interval.as_ref().ok().and_then(|i| Some(format!("[{}, {}]", show(i.low)?, show(i.high)?)));
     (show(ratio.ratio), interval)
+}
+
+/// The same for every output.
+pub(crate) fn ratio(ratio: &StoredRatio) -> Cell {
+    Cell::figure(Figure::new(Unit::Ratio, ratio.ratio).with_interval(&ratio.interval))
 }
 
 /// The ratios beside the chosen one, elapsed before process time.

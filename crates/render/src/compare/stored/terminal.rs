@@ -9,7 +9,7 @@ use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, Stor
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::{ROWS, draw};
+use tarebench_report::terminal_table::{ROWS, draw};
 use tarebench_report::text;
 
 /// Conditions that are listed unless all are requested.

@@ -1,12 +1,18 @@
-//! Tables of a study on the terminal. The papers' tables have up to twelve columns, and a narrow terminal must not cut a number or a
-//! heading: headings take several lines, then texts do, then the table is drawn in parts below each other, each with the columns that
-//! name its rows.
+//! Tables on the terminal. A narrow terminal must not cut a number or a heading: columns that may be left out are, unless everything is
+//! asked for, then headings take several lines, then texts do, then the table is drawn in parts below each other, each with the columns
+//! that name its rows.
 
+use crate::cell::{Cell, CellContent};
+use crate::form::Form;
+use crate::grid::at_point;
+use crate::screen::{ScreenText, StyledSpan};
+use crate::style::{Paint, Style};
+use crate::table::{Detail, Table};
+use crate::text;
 use std::collections::BTreeSet;
-use tarebench_report::screen::{ScreenText, StyledSpan};
-use tarebench_report::style::Paint;
-use tarebench_report::table::{Column, Table};
-use tarebench_report::text;
+
+/// Rows shown of a table unless all are requested.
+pub const ROWS: usize = 20;
 
 const INDENT: usize = 2;
 const GAP: usize = 2;
@@ -19,12 +25,16 @@ const LINES: usize = 12;
 /// Columns that name a row, at most.
 const KEYS: usize = 3;
 
-/// A column and the width that it gets.
+/// A column as it is written, and the width that it gets.
 #[derive(Clone)]
 struct WideColumn {
     heading: String,
     right: bool,
+    priority: u8,
+    /// Names that may be cut in their middle.
+    foreign: bool,
     cells: Vec<String>,
+    paints: Vec<Paint>,
     width: usize,
 }
 
@@ -80,27 +90,28 @@ fn total(columns: &[WideColumn]) -> usize {
     columns.iter().map(|c| c.width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }
 
-/// Draws a table below its title, all rows; one without rows is omitted.
-pub(crate) fn draw_whole(page: &mut ScreenText<'_>, table: &Table) {
+/// Draws a table below its title; one without rows is omitted. Returns whether all of it was shown.
+pub fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
     if table.rows.is_empty() {
-        return;
+        return true;
     }
     let style = page.style;
+    let form = Form::terminal(style);
     page.gap();
-    page.hang(&[], Paint::Title, &style.prose(&table.title));
-    if !table.note.is_empty() {
-        page.hang(&[(Paint::Plain, " ".repeat(INDENT))], Paint::Dim, &style.prose(&table.note));
+    let title = table.title.write(&form);
+    if !title.is_empty() {
+        page.hang(&[], Paint::Title, &title);
     }
-    let column = |(i, c): (usize, &Column)| WideColumn {
-        heading: style.prose(&c.title),
-        right: c.right,
-        cells: table.rows.iter().map(|r| style.show(r.cells.get(i).map_or("", String::as_str))).collect(),
-        width: 0,
-    };
-    let columns = table.columns.iter().enumerate().map(column);
-    // An empty column only takes room from the others.
-    let columns: Vec<WideColumn> = columns.filter(|c| c.cells.iter().any(|cell| !cell.is_empty())).collect();
+    if !table.note.is_empty() {
+        page.hang(&[(Paint::Plain, " ".repeat(INDENT))], Paint::Dim, &table.note.write(&form));
+    }
+    let rows = if style.full { table.rows.len() } else { table.rows.len().min(ROWS) };
+    let mut columns = written(table, style, rows);
     let room = page.width().saturating_sub(INDENT);
+    let mut whole = rows == table.rows.len();
+    if !style.full {
+        whole &= !narrow(&mut columns, room, page.g.dots);
+    }
     let (keys, parts) = parts(columns, room);
     for (i, part) in parts.iter().enumerate() {
         if i > 0 {
@@ -108,6 +119,72 @@ pub(crate) fn draw_whole(page: &mut ScreenText<'_>, table: &Table) {
         }
         draw_part(page, part, if i > 0 { keys } else { 0 });
     }
+    if rows < table.rows.len() {
+        page.line(&[(Paint::Dim, format!("  and {} more rows", table.rows.len() - rows))]);
+    }
+    whole
+}
+
+/// The columns that have something to show, as they are written.
+fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
+    let form = Form::terminal(style);
+    let column = |place: usize| {
+        let cells: Vec<&Cell> = table.rows.iter().take(rows).filter_map(|row| row.cells.get(place)).collect();
+        let told = table.columns.get(place)?;
+        let hidden = told.detail == Detail::Full && !style.full;
+        // An empty column only takes room from the others.
+        (!hidden && cells.iter().any(|cell| !cell.is_empty())).then(|| WideColumn {
+            heading: table.heading(place, &form),
+            right: table.is_right(place),
+            priority: told.priority,
+            foreign: cells.iter().any(|cell| matches!(cell.content, CellContent::Foreign(_) | CellContent::Words(_))),
+            paints: cells.iter().map(|cell| cell.paint).collect(),
+            cells: aligned(&cells, &form, table.unit(place, &form)),
+            width: 0,
+        })
+    };
+    (0..table.columns.len()).filter_map(column).collect()
+}
+
+/// The cells with their intervals, which begin in one column, as the points of the figures before them stand below each other.
+fn aligned(cells: &[&Cell], form: &Form, unit: Option<crate::number::TimeUnit>) -> Vec<String> {
+    let parts: Vec<(String, Option<String>)> = cells.iter().map(|cell| cell.parts(form, unit)).collect();
+    if parts.iter().all(|(_, interval)| interval.is_none()) {
+        return parts.into_iter().map(|(text, _)| text).collect();
+    }
+    let figure = |(cell, (text, _)): (&&Cell, &(String, Option<String>))| cell.as_figure().map(|_| text.clone());
+    let figures: Vec<Option<String>> = cells.iter().zip(&parts).map(figure).collect();
+    let figures = at_point(&figures, form.glyphs().absent);
+    let join = |((figure, (text, interval)), cell): ((String, (String, Option<String>)), &&Cell)| match interval {
+        Some(interval) => format!("{figure} {interval}"),
+        None if cell.as_figure().is_some() || matches!(cell.content, CellContent::Absent(_)) => figure,
+        None => text,
+    };
+    let cells = figures.into_iter().zip(parts).zip(cells).map(join);
+    cells.map(|text| text.trim_end().to_owned()).collect()
+}
+
+/// Leaves columns out, and cuts long names, as far as the table is too wide. Returns whether a column was left out.
+fn narrow(columns: &mut Vec<WideColumn>, room: usize, mark: &str) -> bool {
+    let before = columns.len();
+    let is_wide = |columns: &[WideColumn]| {
+        let whole: usize = columns.iter().map(|c| c.widest().max(c.heading_width(HEADING, room / 2)) + GAP).sum();
+        whole.saturating_sub(GAP) > room
+    };
+    let most = (room / 3).max(2 * LEAST);
+    if is_wide(columns) {
+        for column in columns.iter_mut().filter(|c| c.foreign) {
+            column.cells.iter_mut().for_each(|cell| *cell = text::cut_middle(cell, most, mark).into_owned());
+        }
+    }
+    while is_wide(columns) {
+        let last = columns.iter().map(|c| c.priority).max().unwrap_or(0);
+        match columns.iter().rposition(|c| c.priority == last && last > 0) {
+            Some(place) => columns.remove(place),
+            None => break,
+        };
+    }
+    columns.len() < before
 }
 
 /// The columns side by side, or in parts of which each fits, and begins with the columns that name the rows; how many these are.
@@ -191,17 +268,23 @@ fn draw_part(page: &mut ScreenText<'_>, columns: &[WideColumn], keys: usize) {
         let empty = vec![String::new(); height - lines.len().min(height)];
         [empty, lines].concat()
     };
-    draw_lines(page, columns, Paint::Dim, &headings.into_iter().map(above).collect::<Vec<_>>());
+    draw_lines(page, columns, &|_| Paint::Dim, &headings.into_iter().map(above).collect::<Vec<_>>());
     let is_filled =
         |row: &usize| columns.iter().skip(keys).any(|c| c.cells.get(*row).is_some_and(|cell| !cell.is_empty()));
     for row in (0..columns.first().map_or(0, |c| c.cells.len())).filter(is_filled) {
         let cell = |c: &WideColumn| bounded(c.cells.get(row).map_or("", String::as_str), c.width, dots);
-        draw_lines(page, columns, Paint::Plain, &columns.iter().map(cell).collect::<Vec<_>>());
+        let paint = |c: &WideColumn| c.paints.get(row).copied().unwrap_or_default();
+        draw_lines(page, columns, &paint, &columns.iter().map(cell).collect::<Vec<_>>());
     }
 }
 
 /// One row, of as many lines as its highest cell.
-fn draw_lines(page: &mut ScreenText<'_>, columns: &[WideColumn], paint: Paint, cells: &[Vec<String>]) {
+fn draw_lines(
+    page: &mut ScreenText<'_>,
+    columns: &[WideColumn],
+    paint: &dyn Fn(&WideColumn) -> Paint,
+    cells: &[Vec<String>],
+) {
     for at in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
         let mut spans: Vec<StyledSpan> = vec![(Paint::Plain, " ".repeat(INDENT))];
         for (i, (column, lines)) in columns.iter().zip(cells).enumerate() {
@@ -209,7 +292,7 @@ fn draw_lines(page: &mut ScreenText<'_>, columns: &[WideColumn], paint: Paint, c
             let space = " ".repeat(column.width.saturating_sub(text::columns(line)));
             let gap = if i == 0 { "" } else { "  " };
             spans.push((Paint::Plain, gap.to_owned()));
-            spans.push((paint, if column.right { format!("{space}{line}") } else { format!("{line}{space}") }));
+            spans.push((paint(column), if column.right { format!("{space}{line}") } else { format!("{line}{space}") }));
         }
         page.line(&spans);
     }
@@ -219,19 +302,18 @@ fn draw_lines(page: &mut ScreenText<'_>, columns: &[WideColumn], paint: Paint, c
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tarebench_report::style::Style;
 
     fn drawn(table: &Table, width: usize) -> String {
-        let style = Style { width, ..Style::default() };
+        let style = Style { width, full: true, ..Style::default() };
         let mut page = ScreenText::new(&style);
-        draw_whole(&mut page, table);
+        draw(&mut page, table);
         page.finish()
     }
 
     fn table(columns: &[&str], rows: &[&[&str]]) -> Table {
         let mut table = Table::new("Spread", "", columns);
         for row in rows {
-            table.row(row.iter().map(|c| (*c).to_owned()).collect(), Vec::new());
+            table.row(row.iter().copied(), Vec::new());
         }
         table
     }
@@ -305,6 +387,41 @@ mod tests {
         assert!(shown.lines().count() <= LINES + 2 && shown.contains('…'), "{shown}");
     }
 
+    #[test]
+    fn what_may_be_left_out_is_unless_everything_is_asked_for() {
+        use crate::table::Column;
+        let mut table = Table::of(
+            "",
+            "",
+            [
+                Column::new("benchmark"),
+                Column::new("change"),
+                Column::new("threshold").priority(1),
+                Column::new("blocks").priority(2),
+                Column::new("p").full(),
+            ],
+        );
+        let cells = [Cell::foreign("b".repeat(60)), "+4.1 %".into(), "2 %".into(), "24 duets".into(), "0.01".into()];
+        table.row(cells, Vec::new());
+        let shown = |width, full| {
+            let style = Style { width, full, ..Style::default() };
+            let mut page = ScreenText::new(&style);
+            let whole = draw(&mut page, &table);
+            (page.finish(), whole)
+        };
+        let (text, whole) = shown(100, false);
+        assert!(
+            whole && text.contains("24 duets") && text.contains(&"b".repeat(60)) && !text.contains("0.01"),
+            "{text}"
+        );
+        let (text, whole) = shown(50, false);
+        assert!(!whole && text.contains("2 %") && !text.contains("blocks") && text.contains("…bb"), "{text}");
+        let (text, whole) = shown(40, false);
+        assert!(!whole && text.contains("+4.1 %") && !text.contains("threshold"), "{text}");
+        let (text, whole) = shown(40, true);
+        assert!(whole && text.contains("24 duets") && text.contains("0.01") && !text.contains('…'), "{text}");
+    }
+
     proptest! {
         /// Whatever the table and the terminal: no line is wider, and every letter of every cell is there.
         #[test]
@@ -323,9 +440,9 @@ mod tests {
             prop_assert!(!text.contains('…'), "{}", text);
             let letters = |s: &str, is: fn(char) -> bool| s.chars().filter(|c| is(*c)).count();
             let (big, small) = (|c: char| c.is_ascii_uppercase() || c.is_ascii_digit(), |c: char| c.is_ascii_lowercase());
-            let shown: usize = table.rows.iter().flat_map(|r| &r.cells).map(|c| letters(c, big)).sum();
+            let shown: usize = table.rows.iter().flat_map(|r| &r.cells).map(|c| letters(&c.plain(), big)).sum();
             prop_assert!(letters(&text, big) >= shown, "{}", text);
-            let headings: usize = table.columns.iter().map(|c| letters(&c.title, small)).sum();
+            let headings: usize = table.columns.iter().map(|c| letters(&c.title.plain(), small)).sum();
             prop_assert!(table.rows.is_empty() || letters(&text, small) >= headings, "{}", text);
         }
     }

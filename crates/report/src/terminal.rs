@@ -1,0 +1,93 @@
+//! A sheet on the terminal: the answers first.
+
+use crate::cell::Cell;
+use crate::form::Form;
+use crate::interval_plot;
+use crate::screen::ScreenText;
+use crate::sheet::{Section, Sheet};
+use crate::style::{Paint, Style};
+use crate::table::Detail;
+use crate::terminal_table;
+
+/// Before tables and plots.
+const INDENT: &str = "  ";
+/// Most columns of a name in a sentence, and of other foreign text.
+const NAME: usize = 60;
+const LONG: usize = 400;
+
+/// The whole text.
+pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
+    let mut page = ScreenText::new(style);
+    let form = Form::terminal(style).cut_to((!style.full).then_some(NAME));
+    let is_shown = |detail: Detail| style.full || detail == Detail::Always;
+    for answer in &sheet.answers {
+        page.hang(&[], answer.paint, &answer.write(&form));
+    }
+    for fact in sheet.facts.iter().filter(|fact| is_shown(fact.detail)) {
+        page.painted_field(fact.label, fact.cell.paint, &fact.cell.write(&form));
+    }
+    let shown: Vec<&Section> = sheet.sections.iter().filter(|s| is_shown(s.detail)).collect();
+    let (results, others): (Vec<&Section>, Vec<&Section>) = shown.into_iter().partition(|s| s.title.is_empty());
+    let mut whole = results.iter().map(|s| section(&mut page, s)).fold(true, |all, this| all & this);
+    page.gap();
+    for note in sheet.notes.iter().filter(|note| is_shown(note.detail)) {
+        let label = if note.label.is_empty() { String::new() } else { format!("{}: ", note.label) };
+        let paint = if note.cell.paint == Paint::Plain { Paint::Dim } else { note.cell.paint };
+        page.hang(&[(paint, label)], paint, &note.cell.write(&form));
+    }
+    let long = form.cut_to((!style.full).then_some(LONG));
+    for remark in sheet.remarks.iter().take(if style.full { usize::MAX } else { terminal_table::ROWS }) {
+        let mark = if remark.warning { vec![(Paint::Warn, format!("{} ", page.g.warning))] } else { Vec::new() };
+        page.hang(&mark, Paint::Plain, &remark.cell.write(&long));
+    }
+    whole &= others.iter().map(|s| section(&mut page, s)).fold(true, |all, this| all & this);
+    if let Some(more) = style.more.as_deref().filter(|_| !whole) {
+        page.gap();
+        page.hang(&[], Paint::Dim, &format!("Not all rows or columns are shown. Details: {}", style.prose(more)));
+    }
+    page.finish()
+}
+
+/// Returns whether all of it was shown.
+fn section(page: &mut ScreenText<'_>, section: &Section) -> bool {
+    let form = Form::terminal(page.style);
+    let tables: Vec<_> = section.tables().collect();
+    // A table that is its whole section has the section's title.
+    let only = matches!(tables.as_slice(), [table] if table.title.is_empty() || table.title == section.title);
+    let mut whole = true;
+    let has_text = !tables.is_empty() || section.overview().is_some() || !section.note.is_empty();
+    if !only && !section.title.is_empty() && has_text {
+        page.gap();
+        titled(page, &section.title, &section.note, &form);
+    }
+    for table in tables {
+        if only && !section.title.is_empty() {
+            let note = if table.note.is_empty() { section.note.clone() } else { table.note.clone() };
+            let titled = crate::table::Table { title: section.title.clone(), note, ..table.clone() };
+            whole &= terminal_table::draw(page, &titled);
+        } else {
+            whole &= terminal_table::draw(page, table);
+        }
+    }
+    if let Some(overview) = section.overview() {
+        intervals(page, overview, &form);
+    }
+    whole
+}
+
+fn titled(page: &mut ScreenText<'_>, title: &Cell, note: &Cell, form: &Form) {
+    page.hang(&[], Paint::Title, &title.write(form));
+    if !note.is_empty() {
+        page.hang(&[(Paint::Plain, INDENT.to_owned())], Paint::Dim, &note.write(form));
+    }
+}
+
+fn intervals(page: &mut ScreenText<'_>, overview: &crate::web::page::Overview, form: &Form) {
+    let shown = if page.style.full { overview.rows.len() } else { terminal_table::ROWS };
+    let Some(plot) = interval_plot::plot(overview, shown, page.width() - INDENT.len(), form) else { return };
+    page.gap();
+    for ((label, line), row) in plot.labels.into_iter().zip(plot.rows).zip(&overview.rows) {
+        page.line(&[(Paint::Plain, format!("{INDENT}{label}")), (row.title.paint, line)]);
+    }
+    page.line(&[(Paint::Dim, format!("{INDENT}{}", plot.axis))]);
+}
