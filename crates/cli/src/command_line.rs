@@ -8,7 +8,6 @@ use crate::inc::{command as inc, work};
 use crate::machine::{doctor, restore, states, tune};
 use crate::noise::command as noise;
 use crate::profile::command as profile;
-use crate::run::shell::shell_syntax;
 use crate::run::{args::RunArgs, command as run};
 use crate::{completions, fit, kbest as clocks, man, trace};
 use clap::error::{ContextKind, ContextValue};
@@ -16,6 +15,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use tarebench::programs::shell::shell_syntax;
 use tarebench::sys::spawn::resolve;
 
 /// Measure how long programs take, and what the machine added to their times.

@@ -2,6 +2,7 @@
 //!
 //! This crate joins the runner, the store and the renderers; the command `tare` is a thin layer over it.
 //!
+//! - [`run::request`]: the plan of a run, from what a user asks for; [`programs`]: its programs, their parameters and shells.
 //! - [`run::session`]: measure a plan, resume a run or make it longer, read a report back.
 //! - [`builds`]: the two builds that a gate compares.
 //! - [`compare::gate`]: whether a change makes programs slower.
@@ -32,6 +33,7 @@ pub mod machine;
 pub mod machine_lock;
 pub mod noise;
 pub mod profile;
+pub mod programs;
 pub mod run;
 pub mod suite;
 pub mod trace;

@@ -13,8 +13,7 @@ use tarebench::core::run::report::data::RunReport;
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
 use tarebench::render::run::terminal::failed::failed;
-use tarebench::report::style::Style;
-use tarebench::report::text::escape;
+use tarebench::run::request::RequestedRun;
 use tarebench::run::session::{self, ImportTrust, MeasuredRun, RunEvent, RunOptions, StopReason, StorePlace, load};
 use tarebench::store::SqliteStore;
 use tarebench::store::Store;
@@ -24,7 +23,7 @@ use tarebench_cli::exit::Failure;
 use tarebench_cli::machine::tune::TuneAround;
 use tarebench_cli::run::args::RunArgs;
 use tarebench_cli::run::command::note_shells;
-use tarebench_cli::run::plan::{self, Built};
+use tarebench_cli::run::plan;
 use tarebench_cli::run::startable;
 
 /// What ends the measurement between two samples, as a user's Ctrl-C does.
@@ -98,7 +97,7 @@ impl LocalMeasurer {
         between: BetweenSamples<'_>,
     ) -> Result<LabMeasured, Failure> {
         let args = words(task)?;
-        let Built { mut plan, .. } = plan::build(&args)?;
+        let RequestedRun { mut plan, .. } = plan::build(&args)?;
         startable::check(&plan)?;
         // An execution that hangs would never come to the end of the task's time.
         plan.timeout = plan.timeout.or(task.time_limit);

@@ -11,7 +11,6 @@ use crate::output::short;
 use crate::progress::Display;
 use crate::pushed::PushAtEnd;
 use crate::run::command::say_shell;
-use crate::run::programs::command_of;
 use crate::run::startable;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeSet;
@@ -30,6 +29,7 @@ use tarebench::core::sample::probes::GateRule;
 use tarebench::core::statistics::intervals::FEWEST;
 use tarebench::core::statistics::sequential::MOST_BLOCKS;
 use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
+use tarebench::programs::command::ShellChoice;
 use tarebench::report::text::escape;
 use tarebench::run::session::StorePlace;
 use tarebench::store::Store;
@@ -190,8 +190,11 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
     let suite = suite_of(args)?;
     let base = base_of(args, &suite)?;
     let mut by_shell = Vec::new();
-    let commands: Vec<Command> =
-        suite.benchmarks.iter().map(|b| command_of(&b.command, &mut by_shell)).collect::<Result<_, _>>()?;
+    let commands: Vec<Command> = suite
+        .benchmarks
+        .iter()
+        .map(|b| ShellChoice::Auto.command(&b.command, &mut by_shell))
+        .collect::<Result<_, _>>()?;
     check_cpus(&suite)?;
     args.outputs.check()?;
     // The gate is in a file, whatever it is pushed to.

@@ -9,9 +9,7 @@ use crate::output::short;
 use crate::progress::Display;
 use crate::pushed::PushTarget;
 use crate::run::args::RunArgs;
-use crate::run::plan::{self, Built};
-use crate::run::shell::ShellSyntax;
-use crate::run::{quiet, self_check, startable};
+use crate::run::{plan, quiet, self_check, startable};
 use tarebench::core::base::signal::Signal;
 use tarebench::core::run::last_words::LastWords;
 use tarebench::core::run::notes::Note;
@@ -19,7 +17,9 @@ use tarebench::core::run::plan::{Command, IgnoreFailure, RunPlan};
 use tarebench::core::run::report::data::{RunReport, SeriesReport};
 use tarebench::core::sample::data::Outcome;
 use tarebench::machine_lock::{LockMode, MachineLock, take};
+use tarebench::programs::command::ByShell;
 use tarebench::render::run::terminal::failed::{Failed, failed};
+use tarebench::run::request::RequestedRun;
 use tarebench::run::session::{MeasuredRun, RunOptions, StopReason, StorePlace, measure};
 use tarebench::run::shell_start::shell_starts;
 use tarebench::sys::signals::Signals;
@@ -82,7 +82,7 @@ pub fn timed(args: &RunArgs) -> Result<Timed, Failure> {
 
 /// The same for a caller.
 pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
-    let Built { mut plan, by_shell } = plan::build(args)?;
+    let RequestedRun { mut plan, by_shell } = plan::build(args)?;
     startable::check(&plan)?;
     if plan.sequential_for_setups() && args.count.order.is_none() {
         eprintln!(
@@ -127,8 +127,8 @@ fn beside_agents(show: &Show) -> Option<MachineLock> {
 }
 
 /// Names the programs that the shell runs without an option that requests it.
-pub fn say_shell(by_shell: &[(String, ShellSyntax)]) {
-    let Some((text, syntax)) = by_shell.first() else { return };
+pub fn say_shell(by_shell: &[ByShell]) {
+    let Some(ByShell { text, syntax }) = by_shell.first() else { return };
     let text = tarebench::report::text::escape(text);
     let text = short(&text);
     let others = match by_shell.len() - 1 {

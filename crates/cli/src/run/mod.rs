@@ -2,12 +2,9 @@
 
 pub mod args;
 pub mod command;
-pub mod detect;
 pub mod imported;
-pub mod parameters;
 pub mod plan;
-pub mod programs;
 pub mod quiet;
+mod refused;
 pub mod self_check;
-pub mod shell;
 pub mod startable;

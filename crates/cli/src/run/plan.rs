@@ -1,85 +1,41 @@
-//! Makes a plan from the arguments of `tare run`.
+//! What the arguments of `tare run` ask for.
 
 use crate::args::values::cpu_list;
 use crate::exit::Failure;
-use crate::run::args::CountArgs;
-use crate::run::args::DiscardArg;
-use crate::run::args::OrderArg;
-use crate::run::args::RunArgs;
-use crate::run::detect;
-use crate::run::programs::{Programs, explicit_shell, programs};
+use crate::run::args::{CountArgs, DiscardArg, OrderArg, RunArgs, WhatArgs};
 use crate::run::quiet;
-use crate::run::shell::ShellSyntax;
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use tarebench::core::base::name::Name;
-use tarebench::core::run::plan::{
-    IgnoreFailure, Input, MetricPlan, Order, Output, ProfileChoice, Program, RunCount, RunPlan, Sched, choose_order,
-};
-use tarebench::run::metrics::{MetricPatterns, MetricRefused};
-use tarebench::sys::opened_as::check_readable;
-
-/// A plan, and those of its programs that the shell runs without an option that requests it.
-pub struct Built {
-    pub plan: RunPlan,
-    /// The command as typed, and what in it needs a shell.
-    pub by_shell: Vec<(String, ShellSyntax)>,
-}
+use tarebench::core::run::plan::{IgnoreFailure, Input, MetricPlan, Order, Output, ProfileChoice, RunPlan, Sched};
+use tarebench::programs::command::ShellChoice;
+use tarebench::programs::parameters::{Parameter, ParameterRange};
+use tarebench::programs::request::{AskedHooks, AskedProgram, AskedReference, ProgramsRequest};
+use tarebench::run::count::CountRequest;
+use tarebench::run::request::{RequestedRun, RunRequest, plan};
 
 /// Makes the plan.
 ///
 /// # Errors
 /// A sentence on the wrong argument.
-pub fn build(args: &RunArgs) -> Result<Built, Failure> {
-    let Programs { programs, by_shell } = programs(args)?;
-    Ok(Built { plan: plan(args, programs)?, by_shell })
+pub fn build(args: &RunArgs) -> Result<RequestedRun, Failure> {
+    Ok(plan(request(args)?)?)
 }
 
-fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> {
+fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
     let c = &args.conditions;
-    let env: Vec<(Name, Name)> =
-        c.env.iter().map(|(k, v)| (Name::new(k.as_bytes()), Name::new(v.as_bytes()))).collect();
-    let output = match (c.show_output, c.output.as_slice()) {
-        (true, _) => Output::Inherit,
-        (false, [one]) => output(one.as_bytes())?,
-        (false, _) => Output::Null,
-    };
-    let input = match c.input.as_bytes() {
-        b"inherit" => Input::Inherit,
-        b"null" => Input::Null,
-        file => {
-            let path = absolute(file)?;
-            let named = std::path::Path::new(std::ffi::OsStr::from_bytes(&path));
-            // Another user's file is opened with that user's rights only.
-            let readable = if c.user.is_some() { Ok(()) } else { check_readable(named) };
-            readable.map_err(|e| Failure::usage(format!("--input {}: {e}", c.input.to_string_lossy())))?;
-            Input::File(Name::new(path))
-        }
-    };
-    let cwd = match &c.cwd {
-        Some(folder) => absolute(folder.as_bytes())?,
-        None => std::env::current_dir()
-            .map_err(|e| Failure::system(format!("working directory: {e}")))?
-            .into_os_string()
-            .into_vec(),
-    };
     let sched = c.sched.as_deref().map(sched).transpose()?;
-    let probes = quiet::probes(&args.quiet, sched)?;
-    let cpus = match c.cpus.as_deref() {
-        Some(list) => cpu_list(list)?,
-        None if probes.is_some() => vec![quiet::one_cpu()?],
-        None => Vec::new(),
+    let (for_all, outputs) = match c.output.as_slice() {
+        _ if c.show_output => (Output::Inherit, Vec::new()),
+        [] => (Output::Null, Vec::new()),
+        [one] => (output(one), Vec::new()),
+        several => (Output::Null, several.iter().map(|text| output(text)).collect()),
     };
-    outputs(&c.output, &mut programs)?;
-    if args.what.control {
-        programs.extend(detect::control(&programs));
-    }
     let metric = |(name, pattern): &(String, String)| MetricPlan { name: name.clone(), pattern: pattern.clone() };
-    let plan = RunPlan {
-        order: order(args, &programs, sched, probes.is_some())?,
+    let rest = RunPlan {
         seed: args.count.seed,
         warmup: args.count.warmup,
-        runs: run_count(&args.count)?,
         margin: args.statistics.margin,
         max_time: args.count.max_time,
         timeout: args.count.timeout,
@@ -91,12 +47,14 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
             Some("none") => ProfileChoice::No,
             Some(name) => ProfileChoice::Named(name.to_owned()),
         },
-        output,
-        input,
-        cpus,
+        output: for_all,
+        input: match c.input.as_bytes() {
+            b"inherit" => Input::Inherit,
+            b"null" => Input::Null,
+            file => Input::File(Name::new(file)),
+        },
         sched,
-        cwd: Name::new(cwd),
-        env,
+        env: c.env.iter().map(|(k, v)| (Name::new(k.as_bytes()), Name::new(v.as_bytes()))).collect(),
         user: c.user.clone(),
         leave_running: c.leave_running,
         images: !c.no_images,
@@ -104,85 +62,102 @@ fn plan(args: &RunArgs, mut programs: Vec<Program>) -> Result<RunPlan, Failure> 
         counters: c.counters,
         tags: c.tag.iter().cloned().collect(),
         require: args.statistics.require.clone(),
-        hook_shell: explicit_shell(&args.what)?,
         independent_setups: args.hooks.independent_setup,
         metrics: c.metric.iter().map(metric).collect(),
-        probes,
-        ..RunPlan::of(programs)
+        probes: quiet::probes(&args.quiet, sched)?,
+        ..RunPlan::of(Vec::new())
     };
-    check_metrics(&plan)?;
-    Ok(plan)
+    Ok(RunRequest {
+        control: args.what.control,
+        count: count(&args.count),
+        order: args.count.order.map(order),
+        cpus: c.cpus.as_deref().map(cpu_list).transpose()?,
+        cwd: c.cwd.as_ref().map(PathBuf::from),
+        outputs,
+        rest,
+        ..RunRequest::new(programs(args)?)
+    })
 }
 
-fn check_metrics(plan: &RunPlan) -> Result<(), Failure> {
-    match MetricPatterns::new(plan) {
-        Ok(_) => Ok(()),
-        Err(e @ MetricRefused::OutputNotKept) => {
-            Err(Failure::usage(format!("--metric: {e}")).hint("give --output null or --output FILE"))
+fn programs(args: &RunArgs) -> Result<ProgramsRequest, Failure> {
+    let (what, hooks) = (&args.what, &args.hooks);
+    let words: Vec<Name> = args.argv.iter().map(|w| Name::new(w.as_bytes())).collect();
+    let words = (!words.is_empty()).then_some(AskedProgram::Words(words));
+    let reference = |text: &String| AskedReference { text: text.clone(), name: what.reference_name.clone() };
+    Ok(ProgramsRequest {
+        programs: words.into_iter().chain(what.commands.iter().cloned().map(AskedProgram::Line)).collect(),
+        reference: what.reference.as_ref().map(reference),
+        names: what.command_name.clone(),
+        parameters: parameters(what),
+        shell: match what.shell.as_deref() {
+            _ if what.no_shell => ShellChoice::No,
+            None => ShellChoice::Auto,
+            Some(name) => ShellChoice::named(name)?,
+        },
+        hooks: AskedHooks {
+            setup: hooks.setup.clone(),
+            prepare: hooks.prepare.clone(),
+            conclude: hooks.conclude.clone(),
+            cleanup: hooks.cleanup.clone(),
+        },
+    })
+}
+
+fn parameters(what: &WhatArgs) -> Vec<Parameter> {
+    let mut all = Vec::new();
+    for scan in what.parameter_scan.chunks(3) {
+        if let [name, min, max] = scan {
+            let step = what.parameter_step_size.clone();
+            let range = ParameterRange::Scan { min: min.clone(), max: max.clone(), step };
+            all.push(Parameter { name: name.clone(), range });
         }
-        Err(e) => Err(Failure::usage(format!("--metric: {e}"))),
     }
+    for list in what.parameter_list.chunks(2) {
+        if let [name, values] = list {
+            all.push(Parameter { name: name.clone(), range: ParameterRange::Values(split_commas(values)) });
+        }
+    }
+    all
 }
 
-fn order(args: &RunArgs, programs: &[Program], sched: Option<Sched>, probed: bool) -> Result<Order, Failure> {
-    let asked = args.count.order.map(|o| match o {
+/// Values separated by commas; `\,` is a literal comma.
+fn split_commas(text: &str) -> Vec<String> {
+    let mut values = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&',') => {
+                chars.next();
+                values.last_mut().into_iter().for_each(|v| v.push(','));
+            }
+            ',' => values.push(String::new()),
+            c => values.last_mut().into_iter().for_each(|v| v.push(c)),
+        }
+    }
+    values
+}
+
+fn order(order: OrderArg) -> Order {
+    match order {
         OrderArg::Rounds => Order::Rounds,
         OrderArg::Random => Order::Random,
         OrderArg::Sequential => Order::Sequential,
         OrderArg::Auto => Order::Auto,
         OrderArg::Duet => Order::Duet,
-    });
-    if let (Some(Order::Duet), Some(Sched::Fifo(_))) = (asked, sched) {
-        let why = "--order duet with --sched fifo: programs with a real-time priority do not alternate";
-        return Err(Failure::usage(format!("{why}; give one of the two, or --order auto")));
     }
-    if probed && asked == Some(Order::Duet) {
-        return Err(quiet::no_duets());
-    }
-    let independent_setups = args.hooks.independent_setup;
-    let chosen = match args.count.detect {
-        Some(_) => detect::order(asked, programs, independent_setups, sched)?,
-        None => choose_order(asked, programs, independent_setups)?,
-    };
-    Ok(if probed { quiet::without_duets(chosen) } else { chosen })
+}
+
+fn count(c: &CountArgs) -> CountRequest {
+    CountRequest { samples: c.runs, precision: c.precision, difference: c.detect, min: c.min_runs, max: c.max_runs }
 }
 
 /// The target of a program's output, from one value of `--output`.
-fn output(text: &[u8]) -> Result<Output, Failure> {
-    Ok(match text {
+fn output(text: &OsStr) -> Output {
+    match text.as_bytes() {
         b"inherit" => Output::Inherit,
         b"null" => Output::Null,
         b"pipe" => Output::Pipe,
-        file => Output::File(Name::new(absolute(file)?)),
-    })
-}
-
-/// An absolute path, which stays valid when the run is resumed from another folder.
-fn absolute(path: &[u8]) -> Result<Vec<u8>, Failure> {
-    let path = std::path::absolute(std::ffi::OsStr::from_bytes(path));
-    Ok(path.map_err(|e| Failure::usage(format!("path: {e}")))?.into_os_string().into_vec())
-}
-
-fn run_count(c: &CountArgs) -> Result<RunCount, Failure> {
-    if let (Some(min), Some(max)) = (c.min_runs, c.max_runs)
-        && min > max
-    {
-        return Err(Failure::usage(format!("--min-runs {min} is more than --max-runs {max}")));
-    }
-    if let Some(difference) = c.detect {
-        return detect::count(difference, c);
-    }
-    match c.precision {
-        Some(p) if !(p > 0.0 && p < 1.0) => {
-            Err(Failure::usage(format!("--precision {p}: expected a fraction between 0 and 1, e.g. 0.01 for 1%")))
-        }
-        Some(precision) => {
-            let min = c.min_runs.unwrap_or(10);
-            Ok(RunCount::Adaptive { precision, min, max: c.max_runs.unwrap_or(500.max(min)) })
-        }
-        None => {
-            Ok(RunCount::Fixed(c.runs.unwrap_or(10).max(c.min_runs.unwrap_or(0)).min(c.max_runs.unwrap_or(u32::MAX))))
-        }
+        file => Output::File(Name::new(file)),
     }
 }
 
@@ -213,19 +188,12 @@ fn sched(text: &str) -> Result<Sched, Failure> {
     }
 }
 
-/// Several `--output`: one for each program, the reference first.
-fn outputs(list: &[OsString], programs: &mut [Program]) -> Result<(), Failure> {
-    if list.len() < 2 {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_values() {
+        assert_eq!(split_commas(r"a,b\,c,,"), ["a", "b,c", "", ""]);
     }
-    if list.len() != programs.len() {
-        let (n, all) = (list.len(), programs.len());
-        return Err(Failure::usage(format!(
-            "--output is given {n} times for {all} programs: expected once, or once for each"
-        )));
-    }
-    for (program, text) in programs.iter_mut().zip(list) {
-        program.output = Some(output(text.as_bytes())?);
-    }
-    Ok(())
 }

@@ -4,9 +4,8 @@ use crate::exit::Failure;
 use crate::run::args::{QuietArgs, RunArgs};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
-use tarebench::core::run::plan::{Order, RunPlan, Sched};
+use tarebench::core::run::plan::{RunPlan, Sched};
 use tarebench::core::sample::probes::GateRule;
-use tarebench::sys::cpu;
 
 /// The periods that are possible: more often, the probes would be most of what runs; more seldom, short programs would see none.
 const PERIODS: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(100)];
@@ -34,26 +33,6 @@ pub fn probes(args: &QuietArgs, sched: Option<Sched>) -> Result<Option<ProbePlan
     }
     let gate = args.quiet.then(|| GateRule::standard(args.quiet_limit.unwrap_or(QUIET_LIMIT)));
     Ok(Some(ProbePlan { period, gate, correct: !args.no_correct }))
-}
-
-/// Why `--order duet` cannot be with probes.
-pub fn no_duets() -> Failure {
-    let text = "--order duet with --quiet or --correct: in a duet two programs share the CPU that probes would watch";
-    Failure::usage(text).hint("a duet's ratio needs no quiet machine: omit --quiet or --correct, or use --order rounds")
-}
-
-/// The order, if it must not have duets.
-pub fn without_duets(order: Order) -> Order {
-    match order {
-        Order::Auto | Order::Duet => Order::Rounds,
-        Order::Rounds | Order::Random | Order::Sequential => order,
-    }
-}
-
-/// The CPU that programs are kept to if the user names none: the last one that may be used, as interrupts often go to the first.
-pub fn one_cpu() -> Result<u32, Failure> {
-    let last = cpu::allowed().map_err(Failure::system)?.into_iter().next_back();
-    last.ok_or_else(|| Failure::system("no CPU may be used"))
 }
 
 /// Reports that programs may use one CPU only, though nobody asked for that: a parallel one takes longer there.
@@ -95,11 +74,5 @@ mod tests {
         }
         assert!(probes(&args(true, false), Some(Sched::Fifo(1))).is_err());
         assert!(probes(&args(true, false), Some(Sched::Nice(5))).is_ok());
-    }
-
-    #[test]
-    fn there_are_no_duets() {
-        assert_eq!([Order::Auto, Order::Duet].map(without_duets), [Order::Rounds; 2]);
-        assert_eq!([Order::Random, Order::Sequential].map(without_duets), [Order::Random, Order::Sequential]);
     }
 }

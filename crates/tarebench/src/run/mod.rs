@@ -1,6 +1,9 @@
-//! Runs: measuring programs, what tracing costs them, and the start of a shell.
+//! Runs: what a user asks for, measuring programs, what tracing costs them, and the start of a shell.
 
+pub mod count;
+pub mod order;
 pub(crate) mod quiet;
+pub mod request;
 pub mod samples;
 pub mod self_check;
 pub mod session;

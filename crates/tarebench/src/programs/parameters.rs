@@ -1,8 +1,7 @@
-//! Parameters of programs (`-L`, `-P`): their values, their combinations, and their substitution in texts.
+//! Parameters of programs: their values, their combinations, and their substitution in texts.
 
-use crate::exit::Failure;
 use std::collections::BTreeMap;
-use tarebench::core::base::name::Name;
+use tarebench_core::base::name::Name;
 
 /// Maximum number of programs from parameters, against typing errors.
 pub const MOST_PROGRAMS: usize = 10_000;
@@ -10,17 +9,90 @@ pub const MOST_PROGRAMS: usize = 10_000;
 /// A parameter's values of one program, by name.
 pub type ParameterValues = BTreeMap<String, String>;
 
+/// Why parameters make no programs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParameterError {
+    /// Two parameters have this name.
+    #[error("the parameter `{0}` is given twice")]
+    Twice(String),
+    /// An empty name, or one with braces.
+    #[error("`{0}` is not a valid parameter name")]
+    BadName(String),
+    /// Too many programs.
+    #[error("more than {MOST_PROGRAMS} combinations of parameters")]
+    TooManyCombinations,
+    /// A scan with so many decimals.
+    #[error("parameter scan: {0} decimals, expected at most {MOST_DECIMALS}")]
+    Decimals(usize),
+    /// A scan without numbers.
+    #[error("parameter scan: from {min} to {max} by {step}: expected MIN ≤ MAX and a positive step")]
+    BadScan {
+        /// The first number.
+        min: String,
+        /// The largest number.
+        max: String,
+        /// The difference of two numbers.
+        step: String,
+    },
+    /// A scan with too many numbers.
+    #[error("parameter scan: more than {MOST_PROGRAMS} values")]
+    TooManyValues,
+    /// A bound or a step of a scan.
+    #[error("parameter scan: `{0}` is not a number such as 5 or 0.25")]
+    NotANumber(String),
+}
+
+/// The values of a parameter, as they are asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParameterRange {
+    /// These.
+    Values(Vec<String>),
+    /// Decimal numbers.
+    Scan {
+        /// The first number.
+        min: String,
+        /// The largest number.
+        max: String,
+        /// The difference of two numbers; `None`: 1.
+        step: Option<String>,
+    },
+}
+
+/// A parameter: each of its values makes a program, in which `{NAME}` is replaced by the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Not empty, without braces.
+    pub name: String,
+    /// Its values.
+    pub range: ParameterRange,
+}
+
+impl Parameter {
+    fn values(&self) -> Result<Vec<String>, ParameterError> {
+        match &self.range {
+            ParameterRange::Values(values) => Ok(values.clone()),
+            ParameterRange::Scan { min, max, step } => scan_values(min, max, step.as_deref()),
+        }
+    }
+}
+
 /// All combinations of the parameters' values, the first parameter varying fastest as in hyperfine; one empty combination
 /// without parameters.
-pub fn combinations(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<Vec<ParameterValues>, Failure> {
+///
+/// # Errors
+/// [`ParameterError`].
+pub fn combinations(parameters: &[Parameter]) -> Result<Vec<ParameterValues>, ParameterError> {
     let mut all = vec![ParameterValues::new()];
-    for (name, values) in parameters(scans, step, lists)? {
-        check_name(&name)?;
-        if all.iter().any(|c| c.contains_key(&name)) {
-            return Err(Failure::usage(format!("the parameter `{name}` is given twice")));
+    for parameter in parameters {
+        let (name, values) = (&parameter.name, parameter.values()?);
+        if name.is_empty() || name.contains(['{', '}']) {
+            return Err(ParameterError::BadName(name.clone()));
+        }
+        if all.iter().any(|c| c.contains_key(name)) {
+            return Err(ParameterError::Twice(name.clone()));
         }
         if all.len().saturating_mul(values.len()) > MOST_PROGRAMS {
-            return Err(Failure::usage(format!("more than {MOST_PROGRAMS} combinations of parameters")));
+            return Err(ParameterError::TooManyCombinations);
         }
         let with = |c: &ParameterValues, v: &String| {
             let mut c = c.clone();
@@ -32,66 +104,24 @@ pub fn combinations(scans: &[String], step: Option<&str>, lists: &[String]) -> R
     Ok(all)
 }
 
-fn parameters(scans: &[String], step: Option<&str>, lists: &[String]) -> Result<Vec<(String, Vec<String>)>, Failure> {
-    let mut all = Vec::new();
-    for scan in scans.chunks(3) {
-        if let [name, min, max] = scan {
-            all.push((name.clone(), scan_values(min, max, step)?));
-        }
-    }
-    for list in lists.chunks(2) {
-        if let [name, values] = list {
-            all.push((name.clone(), split_commas(values)));
-        }
-    }
-    Ok(all)
-}
-
-fn check_name(name: &str) -> Result<(), Failure> {
-    if name.is_empty() || name.contains(['{', '}']) {
-        return Err(
-            Failure::usage(format!("`{name}` is not a valid parameter name")).hint("e.g. -L level 1,6,9 for {level}")
-        );
-    }
-    Ok(())
-}
-
-/// Values separated by commas; `\,` is a literal comma.
-fn split_commas(text: &str) -> Vec<String> {
-    let mut values = vec![String::new()];
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' if chars.peek() == Some(&',') => {
-                chars.next();
-                values.last_mut().into_iter().for_each(|v| v.push(','));
-            }
-            ',' => values.push(String::new()),
-            c => values.last_mut().into_iter().for_each(|v| v.push(c)),
-        }
-    }
-    values
-}
-
 /// Maximum decimals of a scanned number: 10^18 of its units still fit beside 20 digits before the point.
 const MOST_DECIMALS: usize = 18;
 
 /// Numbers from `min` to `max`, computed in units of the finest decimal given, so that 0.1 steps do not drift.
-fn scan_values(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, Failure> {
+fn scan_values(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, ParameterError> {
     let step = step.unwrap_or("1");
     let decimals = |t: &str| t.split_once('.').map_or(0, |(_, d)| d.len());
     let places = [min, max, step].into_iter().map(decimals).max().unwrap_or(0);
     if places > MOST_DECIMALS {
-        return Err(Failure::usage(format!("parameter scan: {places} decimals, expected at most {MOST_DECIMALS}")));
+        return Err(ParameterError::Decimals(places));
     }
     let (min_n, max_n, step_n) = (scaled(min, places)?, scaled(max, places)?, scaled(step, places)?);
     if step_n <= 0 || min_n > max_n {
-        return Err(Failure::usage(format!(
-            "parameter scan: from {min} to {max} by {step}: expected MIN ≤ MAX and a positive step"
-        )));
+        let [min, max, step] = [min, max, step].map(str::to_owned);
+        return Err(ParameterError::BadScan { min, max, step });
     }
     if (max_n - min_n) / step_n >= MOST_PROGRAMS as i128 {
-        return Err(Failure::usage(format!("parameter scan: more than {MOST_PROGRAMS} values")));
+        return Err(ParameterError::TooManyValues);
     }
     let show = |n: i128| {
         let unit = 10i128.pow(places as u32);
@@ -103,18 +133,18 @@ fn scan_values(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, 
 }
 
 /// A decimal number in units of 10^-`places`.
-fn scaled(text: &str, places: usize) -> Result<i128, Failure> {
+fn scaled(text: &str, places: usize) -> Result<i128, ParameterError> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let all_digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());
     let is_number = !whole.is_empty() && whole.len() <= 18 && all_digits(whole) && all_digits(fraction);
     let n = format!("{whole}{fraction:0<places$}").parse::<i128>().ok().filter(|_| is_number);
-    let n = n.ok_or_else(|| Failure::usage(format!("parameter scan: `{text}` is not a number such as 5 or 0.25")))?;
+    let n = n.ok_or_else(|| ParameterError::NotANumber(text.to_owned()))?;
     Ok(if text.starts_with('-') { -n } else { n })
 }
 
 /// Replaces `{NAME}` by the parameters' values, in one pass: `{…}` in a value is not replaced.
-pub fn substitute(text: &str, values: &ParameterValues) -> String {
+pub(crate) fn substitute(text: &str, values: &ParameterValues) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(open) = rest.find('{') {
@@ -137,7 +167,7 @@ pub fn substitute(text: &str, values: &ParameterValues) -> String {
 }
 
 /// The same for a word of any bytes.
-pub fn substitute_bytes(word: &Name, values: &ParameterValues) -> Name {
+pub(crate) fn substitute_bytes(word: &Name, values: &ParameterValues) -> Name {
     match std::str::from_utf8(word.as_bytes()) {
         Ok(text) => Name::new(substitute(text, values).into_bytes()),
         Err(_) => word.clone(),
@@ -145,7 +175,7 @@ pub fn substitute_bytes(word: &Name, values: &ParameterValues) -> Name {
 }
 
 /// A text with its parameters, and after it those that it does not show: `make (branch = a)`.
-pub fn label(template: &str, values: &ParameterValues) -> String {
+pub(crate) fn label(template: &str, values: &ParameterValues) -> String {
     let unused: Vec<String> = values
         .iter()
         .filter(|(name, _)| !template.contains(&format!("{{{name}}}")))
@@ -158,6 +188,11 @@ pub fn label(template: &str, values: &ParameterValues) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn list(name: &str, values: &[&str]) -> Parameter {
+        let values = values.iter().map(|v| (*v).to_owned()).collect();
+        Parameter { name: name.to_owned(), range: ParameterRange::Values(values) }
+    }
 
     #[test]
     fn scans_do_not_drift() {
@@ -187,14 +222,8 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_values() {
-        assert_eq!(split_commas(r"a,b\,c,,"), ["a", "b,c", "", ""]);
-    }
-
-    #[test]
     fn the_first_list_varies_fastest() {
-        let lists = ["a", "1,2", "b", "x,y"].map(str::to_owned);
-        let all = combinations(&[], None, &lists).unwrap();
+        let all = combinations(&[list("a", &["1", "2"]), list("b", &["x", "y"])]).unwrap();
         let all: Vec<String> = all.iter().map(|v| format!("{}{}", v["a"], v["b"])).collect();
         assert_eq!(all, ["1x", "2x", "1y", "2y"]);
     }
@@ -202,7 +231,7 @@ mod tests {
     #[test]
     fn a_parameter_has_a_name() {
         for name in ["", "{a}", "}"] {
-            assert!(combinations(&[], None, &[name.to_owned(), "a,b".to_owned()]).is_err(), "{name}");
+            assert_eq!(combinations(&[list(name, &["a", "b"])]), Err(ParameterError::BadName(name.to_owned())));
         }
     }
 
