@@ -15,6 +15,7 @@ macro_rules! eprintln {
 
 pub mod api;
 pub mod args;
+mod builds;
 mod command_line;
 mod compare;
 mod completions;

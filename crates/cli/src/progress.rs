@@ -3,6 +3,7 @@
 //! It is drawn between samples only: nothing wakes tare while a program runs.
 
 use crate::args::style::Show;
+use crate::builds::say;
 use std::io::Write;
 use std::time::{Duration, Instant};
 use tarebench::core::base::units::Nanos;
@@ -208,6 +209,10 @@ impl<'a> Display<'a> {
                 if self.line.due() {
                     self.line.draw(|style| gate_line(id, &step, style));
                 }
+            }
+            Event::Build(news) => {
+                self.line.clear();
+                say(news);
             }
             Event::Step(id, step) => {
                 self.id = id.or(self.id);

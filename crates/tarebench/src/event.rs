@@ -1,5 +1,6 @@
 //! The events that a measurement reports while it runs.
 
+use crate::builds::BuildNews;
 use tarebench_core::documents::head::Id;
 use tarebench_core::documents::progress::{GateStep, MeasuringStep};
 use tarebench_core::run::data::Run;
@@ -13,6 +14,8 @@ pub enum Event<'a> {
     Step(Option<Id>, MeasuringStep),
     /// The next execution of a gate with this number, 0 if it is not stored.
     Gate(Option<Id>, GateStep<'a>),
+    /// What happens while the builds of a gate are made.
+    Build(BuildNews),
 }
 
 /// Receives the events. It is called between samples, phases and trials, never while one is measured.

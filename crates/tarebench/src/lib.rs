@@ -5,7 +5,7 @@
 //! - [`run::request`]: the plan of a run, from what a user asks for; [`programs`]: its programs, their parameters and shells.
 //! - [`run::session`]: measure a plan, resume a run or make it longer, read a report back.
 //! - [`builds`]: the two builds that a gate compares.
-//! - [`compare::gate`]: whether a change makes programs slower.
+//! - [`gate()`]: whether a change makes programs slower, from the builds to the verdicts; [`compare::gate`]: of builds that are there.
 //! - [`compare::history`]: the gates of a store, for the history of benchmarks over commits.
 //! - [`compare::stored`]: programs of stored runs against each other.
 //! - [`documents`]: stored results other than runs and profiles.
@@ -39,6 +39,7 @@ pub mod suite;
 pub mod trace;
 pub mod written;
 
+pub use compare::gate_request::gate;
 pub use tarebench_core as core;
 pub use tarebench_host as host;
 pub use tarebench_render as render;

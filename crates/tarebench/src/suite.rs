@@ -1,5 +1,6 @@
 //! The file of a suite of benchmarks, in TOML, as gates, studies and campaigns read it.
 
+use crate::programs::short;
 use crate::written::{BadWritten, WrittenFileError, read_text};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
@@ -94,6 +95,87 @@ impl SuiteConditions {
             env,
         }
     }
+}
+
+/// What is asked for beside a suite. It holds where a benchmark says nothing itself, and goes before what the suite says of all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SuiteOptions {
+    /// How benchmarks are measured and judged.
+    pub conditions: SuiteConditions,
+    /// Before the first execution.
+    pub setup: Option<String>,
+    /// Before each execution.
+    pub prepare: Option<String>,
+    /// After each execution.
+    pub conclude: Option<String>,
+    /// After the last execution.
+    pub cleanup: Option<String>,
+    /// Shell command that builds.
+    pub build: Option<String>,
+    /// For all benchmarks of a gate.
+    pub budget: Option<Nanos>,
+    /// Most blocks of a benchmark of a gate.
+    pub max_blocks: Option<u32>,
+    /// Whether a gate compares the base with itself.
+    pub control: Option<bool>,
+}
+
+impl Suite {
+    /// This suite with what is asked for beside it.
+    pub fn with(mut self, options: SuiteOptions) -> Suite {
+        for benchmark in &mut self.benchmarks {
+            benchmark.own = benchmark.own.or(&options.conditions);
+            let or = |own: &mut Option<String>, option: &Option<String>| *own = own.take().or_else(|| option.clone());
+            or(&mut benchmark.setup, &options.setup);
+            or(&mut benchmark.prepare, &options.prepare);
+            or(&mut benchmark.conclude, &options.conclude);
+            or(&mut benchmark.cleanup, &options.cleanup);
+        }
+        Suite {
+            build: options.build.or(self.build),
+            budget: options.budget.or(self.budget),
+            max_blocks: options.max_blocks.or(self.max_blocks),
+            control: options.control.or(self.control),
+            ..self
+        }
+    }
+}
+
+/// Why commands are no suite.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SuiteCommandsError {
+    /// More names than commands.
+    #[error("{names} names for {commands} commands: expected at most one for each")]
+    Names {
+        /// Names.
+        names: usize,
+        /// Commands.
+        commands: usize,
+    },
+    /// Two of them have this name.
+    #[error("two benchmarks have the name `{}`", short(.0))]
+    Twice(String),
+}
+
+/// A suite of commands, each of them a program with its arguments or a line for the shell. The first ones have these names, the others
+/// that of the command.
+///
+/// # Errors
+/// [`SuiteCommandsError`].
+pub fn of_commands(commands: &[String], names: &[String]) -> Result<Suite, SuiteCommandsError> {
+    if names.len() > commands.len() {
+        return Err(SuiteCommandsError::Names { names: names.len(), commands: commands.len() });
+    }
+    let mut seen = BTreeSet::new();
+    let benchmark = |(i, command): (usize, &String)| {
+        let name = names.get(i).unwrap_or(command);
+        if !seen.insert(name.clone()) {
+            return Err(SuiteCommandsError::Twice(name.clone()));
+        }
+        Ok(SuiteBenchmark { name: name.clone(), command: command.clone(), weight: 1.0, ..SuiteBenchmark::default() })
+    };
+    let benchmarks = commands.iter().enumerate().map(benchmark).collect::<Result<_, _>>()?;
+    Ok(Suite { benchmarks, ..Suite::default() })
 }
 
 /// What programs are compared by.

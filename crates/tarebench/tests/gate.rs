@@ -6,7 +6,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tarebench::RunError;
-use tarebench::compare::gate::{GateError, GateRequest, MeasuredGate, load, measure, resume};
+use tarebench::compare::gate::{GateError, MeasuredGate, PlannedGate, load, measure, resume};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::duet::NoDuet;
 use tarebench::core::compare::gate::{GateBenchmark, GatePlan, GateSide, GateVerdict};
@@ -72,7 +72,7 @@ fn run_plan(name: &str, script: &str, folder: &Path) -> RunPlan {
 /// Benchmarks by name and script, in folders of which the head's has a file `broken`.
 struct Builds {
     folder: tempfile::TempDir,
-    request: GateRequest,
+    request: PlannedGate,
 }
 
 fn builds(benchmarks: &[(&str, &str)]) -> Builds {
@@ -100,7 +100,7 @@ fn builds(benchmarks: &[(&str, &str)]) -> Builds {
         family_error: 0.01,
     };
     let runs = benchmarks.iter().map(|(name, script)| run_plan(name, script, folder.path())).collect();
-    Builds { folder, request: GateRequest { plan, runs } }
+    Builds { folder, request: PlannedGate { plan, runs } }
 }
 
 fn memory() -> StorePlace {
@@ -114,7 +114,7 @@ fn store(place: &mut StorePlace) -> &mut dyn Store {
     }
 }
 
-fn gate(request: &GateRequest, place: &mut StorePlace) -> MeasuredGate {
+fn gate(request: &PlannedGate, place: &mut StorePlace) -> MeasuredGate {
     let signals = Signals::install().unwrap();
     measure(request, place, &MeasureOptions::default(), &signals, &mut |_: Event<'_>| {}).unwrap()
 }
@@ -178,7 +178,7 @@ fn a_gate_is_resumed_where_it_was_killed() {
     let b = builds(&[("fine", "true"), ("other", "true")]);
     let mut place = memory();
     let done = gate(
-        &GateRequest { plan: GatePlan { max_blocks: 10, ..b.request.plan.clone() }, ..b.request.clone() },
+        &PlannedGate { plan: GatePlan { max_blocks: 10, ..b.request.plan.clone() }, ..b.request.clone() },
         &mut place,
     );
     let id = done.head.id();

@@ -3,7 +3,6 @@
 use crate::args::store::StoreArgs;
 use crate::args::style::{PlainStyleArgs, Show};
 use crate::args::values::{cpu_list, duration, pair, share};
-use crate::compare::builds::say;
 use crate::compare::gate_outputs::GateOutputs;
 use crate::cores::say_shared;
 use crate::exit::{Exit, Failure};
@@ -13,35 +12,22 @@ use crate::pushed::PushAtEnd;
 use crate::run::command::say_shell;
 use crate::run::startable;
 use clap::{Args, ValueEnum};
-use std::collections::BTreeSet;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use tarebench::builds::sides::{GateBase, GateBuilds, check_again, make};
-use tarebench::compare::gate::{GateError, GateRequest, MeasuredGate, load, measure, resume as resume_gate};
-use tarebench::core::base::name::Name;
+use tarebench::builds::sides::GateBase;
+use tarebench::compare::gate::MeasuredGate;
+use tarebench::compare::gate_request::{self, GateRequest, GateRequestError};
 use tarebench::core::base::signal::Signal;
 use tarebench::core::base::units::Nanos;
-use tarebench::core::compare::gate::{GateBenchmark, GatePlan, GateReport, GateVerdict};
-use tarebench::core::documents::head::{Id, Status};
-use tarebench::core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
-use tarebench::core::run::plan::{Command, Order, ProfileChoice, Program, RunCount, RunPlan};
-use tarebench::core::sample::probes::GateRule;
+use tarebench::core::compare::gate::{GateReport, GateVerdict};
+use tarebench::core::documents::head::Id;
 use tarebench::core::statistics::intervals::FEWEST;
 use tarebench::core::statistics::sequential::MOST_BLOCKS;
-use tarebench::documents::{DocumentError, MeasureOptions, Stopped};
-use tarebench::programs::command::ShellChoice;
+use tarebench::documents::Stopped;
 use tarebench::report::text::escape;
 use tarebench::run::session::StorePlace;
 use tarebench::store::Store;
-use tarebench::suite::{self, GateMeasure, Suite, SuiteBenchmark, SuiteConditions};
+use tarebench::suite::{self, GateMeasure, Suite, SuiteCommandsError, SuiteConditions, SuiteOptions};
 use tarebench::sys::signals::Signals;
-use tarebench::sys::topology;
-
-/// Largest slowdown that passes.
-const THRESHOLD: f64 = 0.02;
-const BLOCKS: u32 = 100;
-/// Probability of calling any benchmark of an unchanged suite slower.
-const FAMILY_ERROR: f64 = 0.01;
 
 /// What is compared, and how it is built.
 #[derive(Args)]
@@ -187,33 +173,19 @@ Exit codes: 0 pass; 1 a program or a build failed; 2 usage error; 4 the store or
 6 undecided, with --inconclusive fail; 130 interrupted.";
 
 pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
-    let suite = suite_of(args)?;
-    let base = base_of(args, &suite)?;
-    let mut by_shell = Vec::new();
-    let commands: Vec<Command> = suite
-        .benchmarks
-        .iter()
-        .map(|b| ShellChoice::Auto.command(&b.command, &mut by_shell))
-        .collect::<Result<_, _>>()?;
-    check_cpus(&suite)?;
+    let gate = request(args)?.check()?;
     args.outputs.check()?;
     // The gate is in a file, whatever it is pushed to.
     let show = args.style.show()?.with_store(args.store.named_file());
     let push = PushAtEnd::of(&args.store)?;
     if !show.is_quiet() {
-        say_shell(&by_shell);
-        suite.benchmarks.iter().filter_map(|b| b.own.cpus.as_deref()).for_each(say_shared);
+        say_shell(gate.by_shell());
+        gate.benchmarks().iter().filter_map(|b| b.own.cpus.as_deref()).for_each(say_shared);
     }
     let mut place = args.store.place()?;
     let signals = Signals::install().map_err(Failure::system)?;
-    let build = args.builds.build.as_deref().or(suite.build.as_deref());
-    let head = std::env::current_dir().map_err(|e| Failure::system(format!("working directory: {e}")))?;
-    let builds = make(&base, &head, build, &signals, &say)?;
-    let request = request(&suite, &commands, &builds, args);
-    check_heads(&request)?;
-    let options = MeasureOptions { tags: args.programs.tag.iter().cloned().collect() };
     let mut display = Display::new(&show);
-    let done = measure(&request, &mut place, &options, &signals, &mut |e| display.on(e));
+    let done = gate.measure(&mut place, &signals, &mut |e| display.on(e));
     signals.release();
     let exit = finish(done, display, &args.outputs, args.rule.inconclusive, &show)?;
     push.end(exit, show.is_quiet())
@@ -221,75 +193,57 @@ pub fn gate(args: &GateArgs) -> Result<Exit, Failure> {
 
 /// Resumes a stored gate. What could not be decided passes with a warning, as by default.
 pub fn resume(store: Box<dyn Store>, id: Id, json: bool, show: &Show) -> Result<Exit, Failure> {
-    let (head, stored) = load(&*store, id)?;
-    if head.status == Status::Finished {
-        return Err(DocumentError::Finished(id).into());
-    }
-    if store.imported(tarebench::store::NamedDocument::Document(id))?.is_some() {
-        return Err(GateError::Imported(id).into());
-    }
     let signals = Signals::install().map_err(Failure::system)?;
-    let _held = check_again(&stored, &signals, &say)?;
     let mut place = StorePlace::Store(store);
     let mut display = Display::new(show);
-    let done = resume_gate(id, &mut place, &signals, &mut |e| display.on(e));
+    let done = gate_request::resume(id, &mut place, &signals, &mut |e| display.on(e));
     signals.release();
     finish(done, display, &GateOutputs::only_json(json), Inconclusive::Pass, show)
 }
 
+fn request(args: &GateArgs) -> Result<GateRequest, Failure> {
+    let suite = suite(args)?;
+    Ok(GateRequest {
+        base: base(args, &suite)?,
+        suite,
+        head: std::env::current_dir().map_err(|e| Failure::system(format!("working directory: {e}")))?,
+        tags: args.programs.tag.iter().cloned().collect(),
+    })
+}
+
 /// The suite, from its file or from the commands, with the options for what its benchmarks do not say.
-fn suite_of(args: &GateArgs) -> Result<Suite, Failure> {
-    let of_file = match args.what.as_slice() {
+fn suite(args: &GateArgs) -> Result<Suite, Failure> {
+    let (builds, rule, programs) = (&args.builds, &args.rule, &args.programs);
+    let suite = match args.what.as_slice() {
         [only] if only.ends_with(".toml") && !only.contains(char::is_whitespace) => {
-            if !args.programs.name.is_empty() {
+            if !programs.name.is_empty() {
                 return Err(Failure::usage("--name with a suite file, which names its benchmarks itself"));
             }
-            Some(suite::read(Path::new(only))?)
+            suite::read(Path::new(only))?
         }
-        _ => None,
+        commands => suite::of_commands(commands, &programs.name)?,
     };
-    let mut suite = match of_file {
-        Some(suite) => suite,
-        None => Suite { benchmarks: of_commands(&args.what, &args.programs.name)?, ..Suite::default() },
-    };
-    let (rule, programs) = (&args.rule, &args.programs);
-    let asked = SuiteConditions {
+    let conditions = SuiteConditions {
         threshold: rule.threshold,
         measure: rule.measure.map(Into::into),
         timeout: programs.timeout,
         cpus: programs.cpus.as_deref().map(cpu_list).transpose()?,
         env: programs.env.iter().cloned().collect(),
     };
-    let usual = asked.or(&suite.usual);
-    for benchmark in &mut suite.benchmarks {
-        benchmark.own = benchmark.own.or(&usual);
-        let or = |own: &mut Option<String>, option: &Option<String>| *own = own.take().or_else(|| option.clone());
-        or(&mut benchmark.setup, &programs.setup);
-        or(&mut benchmark.prepare, &programs.prepare);
-        or(&mut benchmark.conclude, &programs.conclude);
-        or(&mut benchmark.cleanup, &programs.cleanup);
-    }
-    Ok(suite)
+    Ok(suite.with(SuiteOptions {
+        conditions,
+        setup: programs.setup.clone(),
+        prepare: programs.prepare.clone(),
+        conclude: programs.conclude.clone(),
+        cleanup: programs.cleanup.clone(),
+        build: builds.build.clone(),
+        budget: rule.budget,
+        max_blocks: rule.max_blocks,
+        control: rule.no_control.then_some(false),
+    }))
 }
 
-fn of_commands(commands: &[String], names: &[String]) -> Result<Vec<SuiteBenchmark>, Failure> {
-    if names.len() > commands.len() {
-        let text = format!("{} names (-n) for {} commands: expected at most one for each", names.len(), commands.len());
-        return Err(Failure::usage(text));
-    }
-    let mut seen = BTreeSet::new();
-    let benchmark = |(i, command): (usize, &String)| {
-        let name = names.get(i).unwrap_or(command);
-        if !seen.insert(name.clone()) {
-            let text = format!("two benchmarks have the name `{}`", short(name));
-            return Err(Failure::usage(text).hint("give each its own name with -n"));
-        }
-        Ok(SuiteBenchmark { name: name.clone(), command: command.clone(), weight: 1.0, ..SuiteBenchmark::default() })
-    };
-    commands.iter().enumerate().map(benchmark).collect()
-}
-
-fn base_of(args: &GateArgs, suite: &Suite) -> Result<GateBase, Failure> {
+fn base(args: &GateArgs, suite: &Suite) -> Result<GateBase, Failure> {
     if let Some(folder) = &args.builds.base_dir {
         return Ok(GateBase::Folder(folder.clone()));
     }
@@ -301,96 +255,34 @@ fn base_of(args: &GateArgs, suite: &Suite) -> Result<GateBase, Failure> {
     revision.cloned().map(GateBase::Revision).ok_or_else(none)
 }
 
-/// Before the builds, which may take long.
-fn check_cpus(suite: &Suite) -> Result<(), Failure> {
-    let allowed = topology::reachable().map_err(Failure::system)?;
-    let mut asked = suite.benchmarks.iter().filter_map(|b| b.own.cpus.as_ref()).flatten();
-    match asked.find(|cpu| !allowed.contains(cpu)) {
-        None => Ok(()),
-        Some(bad) => {
-            let text = format!("CPU {bad} is not among the CPUs that may be used here: {allowed:?}");
-            Err(Failure::usage(text))
+impl From<SuiteCommandsError> for Failure {
+    fn from(e: SuiteCommandsError) -> Failure {
+        match e {
+            SuiteCommandsError::Names { names, commands } => {
+                Failure::usage(format!("{names} names (-n) for {commands} commands: expected at most one for each"))
+            }
+            SuiteCommandsError::Twice(_) => Failure::usage(e.to_string()).hint("give each its own name with -n"),
         }
     }
 }
 
-fn request(suite: &Suite, commands: &[Command], builds: &GateBuilds, args: &GateArgs) -> GateRequest {
-    let control = !args.rule.no_control && suite.control.unwrap_or(true);
-    let benchmark = |b: &SuiteBenchmark| GateBenchmark {
-        name: b.name.clone(),
-        command: b.command.clone(),
-        threshold: b.own.threshold.unwrap_or(THRESHOLD),
-        weight: b.weight,
-        measure: b.own.measure.map(GateMeasure::measure),
-        budget: b.budget,
-    };
-    let plan = GatePlan {
-        suite: suite.name.clone(),
-        base: builds.base.side.clone(),
-        head: builds.head.side.clone(),
-        benchmarks: suite.benchmarks.iter().map(benchmark).collect(),
-        budget: args.rule.budget.or(suite.budget),
-        max_blocks: args.rule.max_blocks.or(suite.max_blocks).unwrap_or(BLOCKS),
-        control,
-        family_error: FAMILY_ERROR,
-    };
-    let run = |(b, command): (&SuiteBenchmark, &Command)| run_plan(b, command, builds, control, &args.programs.tag);
-    GateRequest { plan, runs: suite.benchmarks.iter().zip(commands).map(run).collect() }
-}
-
-/// How a benchmark is run: the base, the head, and the base again.
-fn run_plan(
-    benchmark: &SuiteBenchmark,
-    command: &Command,
-    builds: &GateBuilds,
-    control: bool,
-    tags: &[(String, String)],
-) -> RunPlan {
-    let name = |folder: &Path| Name::new(folder.as_os_str().as_bytes());
-    let program = |side: &str, folder: &Path| Program {
-        prepare: benchmark.prepare.clone(),
-        conclude: benchmark.conclude.clone(),
-        setup: benchmark.setup.clone(),
-        cleanup: benchmark.cleanup.clone(),
-        cwd: Some(name(folder)),
-        reference: side == "base",
-        control: side == "base again",
-        ..Program::new(format!("{} ({side})", benchmark.name), command.clone())
-    };
-    let (base, head) = (builds.base.folder.as_path(), builds.head.folder.as_path());
-    let mut programs = vec![program("base", base), program("head", head)];
-    programs.extend(control.then(|| program("base again", base)));
-    let variable = |(key, value): (&String, &String)| (Name::new(key.as_bytes()), Name::new(value.as_bytes()));
-    RunPlan {
-        // Chosen by what the programs do.
-        order: Order::Random,
-        runs: RunCount::Fixed(1),
-        timeout: benchmark.own.timeout,
-        profile: ProfileChoice::No,
-        cpus: benchmark.own.cpus.clone().unwrap_or_default(),
-        cwd: name(head),
-        env: benchmark.own.env.iter().map(variable).collect(),
-        // The ratios of blocks rest on process times alone; the account takes time to begin.
-        images: false,
-        account: false,
-        tags: tags.iter().cloned().collect(),
-        // Where there are no duets.
-        probes: Some(ProbePlan { period: PROBE_PERIOD, gate: Some(GateRule::standard(QUIET_LIMIT)), correct: true }),
-        ..RunPlan::of(programs)
+impl From<GateRequestError> for Failure {
+    fn from(e: GateRequestError) -> Failure {
+        use GateRequestError as G;
+        match e {
+            G::Command(e) => e.into(),
+            G::Builds(e) => e.into(),
+            G::Gate(e) => e.into(),
+            G::NotStartable { plan, cause } => startable::refused(&plan, &cause),
+            G::NoBenchmark | G::Cpu { .. } | G::Head { .. } => Failure::usage(e.to_string()),
+            G::Cpus(_) => Failure::system(e),
+        }
     }
-}
-
-/// Refuses a head that cannot be started, as a misspelled program. A base that cannot may not have that benchmark yet.
-fn check_heads(request: &GateRequest) -> Result<(), Failure> {
-    request.runs.iter().try_for_each(|run| {
-        let heads = run.programs.iter().skip(1).take(1).cloned().collect();
-        startable::check(&RunPlan { programs: heads, ..run.clone() })
-    })
 }
 
 /// Prints and writes the result, and says how the gate ended.
 fn finish(
-    done: Result<MeasuredGate, GateError>,
+    done: Result<MeasuredGate, GateRequestError>,
     mut display: Display<'_>,
     outputs: &GateOutputs,
     inconclusive: Inconclusive,

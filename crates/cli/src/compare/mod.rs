@@ -1,6 +1,5 @@
 //! Comparing: stored results, two builds in continuous integration, commits over time.
 
-pub mod builds;
 pub mod compare_command;
 pub mod gate;
 pub mod gate_outputs;

@@ -23,7 +23,7 @@ use tarebench_sys::signals::Signals;
 
 /// A gate to be measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GateRequest {
+pub struct PlannedGate {
     /// What is asked for.
     pub plan: GatePlan,
     /// How each benchmark of the plan is run: its programs are the base, marked as the reference, the head, and the base again if the
@@ -55,7 +55,7 @@ impl MeasuredGate {
 /// # Errors
 /// [`GateError`]; what was measured is stored.
 pub fn measure(
-    request: &GateRequest,
+    request: &PlannedGate,
     place: &mut StorePlace,
     options: &MeasureOptions,
     signals: &Signals,

@@ -3,6 +3,7 @@
 mod document;
 pub mod error;
 pub mod gate;
+pub mod gate_request;
 pub mod history;
 mod named;
 mod probe;

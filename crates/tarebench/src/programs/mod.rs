@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use tarebench_render::kit::text::cut_middle;
 
 /// A command in a message: its beginning and its end, if it is long.
-fn short(text: &str) -> Cow<'_, str> {
+pub(crate) fn short(text: &str) -> Cow<'_, str> {
     const COLUMNS: usize = 60;
     cut_middle(text, COLUMNS, "…")
 }
