@@ -7,6 +7,7 @@ mod block;
 mod calls;
 mod error;
 mod figures;
+mod gate;
 mod machine;
 mod process;
 mod run;
@@ -34,6 +35,10 @@ mod _native {
     use crate::figures::gate_verdicts;
     #[pymodule_export]
     use crate::figures::summarise;
+    #[pymodule_export]
+    use crate::gate::Gate;
+    #[pymodule_export]
+    use crate::gate::gate;
     #[pymodule_export]
     use crate::machine::children;
     #[pymodule_export]

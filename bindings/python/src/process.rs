@@ -1,11 +1,32 @@
 //! What a measurement changes of the process that it runs in, and its restoration.
 
+use std::sync::{Mutex, TryLockError};
+use tarebench_cli::api::Failure;
+
+/// Held while a measurement runs: signals, and the place of a subreaper, belong to the whole process.
+static MEASURING: Mutex<()> = Mutex::new(());
+
+/// Makes a measurement, unless another thread makes one, and leaves the process as it was.
+pub fn alone<T>(measure: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    let _alone = match MEASURING.try_lock() {
+        Ok(alone) => alone,
+        Err(TryLockError::Poisoned(alone)) => alone.into_inner(),
+        Err(TryLockError::WouldBlock) => {
+            let what = "another thread of this process measures: two measurements would disturb each other";
+            return Err(Failure::usage(what).hint("wait until it has ended"));
+        }
+    };
+    let _before = ProcessState::take();
+    tarebench::sys::signals::forget();
+    measure()
+}
+
 /// Signals that a measurement handles.
 const HANDLED: [libc::c_int; 5] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGCHLD];
 
 /// Signal handlers, the calling thread's signal mask, and whether the process adopts orphans: as they were, and again when this is
 /// dropped. On one thread only.
-pub struct ProcessState {
+struct ProcessState {
     handlers: Vec<(libc::c_int, libc::sigaction)>,
     mask: Option<libc::sigset_t>,
     subreaper: Option<libc::c_int>,
@@ -13,7 +34,7 @@ pub struct ProcessState {
 
 impl ProcessState {
     /// Reads them. What cannot be read is not restored.
-    pub fn take() -> ProcessState {
+    fn take() -> ProcessState {
         let handler = |signal: libc::c_int| {
             // SAFETY: all-zero is a valid sigaction, and it is valid for writing; a null pointer changes nothing.
             unsafe {

@@ -1,12 +1,11 @@
 //! Runs: measuring them, and what they say.
 
 use crate::error::raised;
-use crate::process::ProcessState;
+use crate::process::alone;
 use crate::samples::{SampleColumns, Samples};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Mutex, TryLockError};
 use tarebench::core::compare::duet::Duet;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::run::data::Run as RunData;
@@ -27,9 +26,6 @@ use tarebench::run::session::{StopReason, StorePlace, load, store_path};
 use tarebench::store::SqliteStore;
 use tarebench::sys::clock;
 use tarebench_cli::api::{self, Failure, Timed};
-
-/// Held while a measurement runs: signals, and the place of a subreaper, belong to the whole process.
-static MEASURING: Mutex<()> = Mutex::new(());
 
 /// Where the samples are.
 enum SampleSite {
@@ -193,23 +189,8 @@ fn refer_to(run: &mut RunData, reference: u32) {
 #[pyfunction]
 #[pyo3(name = "run")]
 pub fn measured_run(py: Python<'_>, arguments: Vec<OsString>, show_progress: bool) -> PyResult<Run> {
-    py.detach(move || measure(arguments, show_progress)).map_err(|failure| raised(py, &failure))
-}
-
-fn measure(arguments: Vec<OsString>, show_progress: bool) -> Result<Run, Failure> {
-    let _alone = match MEASURING.try_lock() {
-        Ok(alone) => alone,
-        Err(TryLockError::Poisoned(alone)) => alone.into_inner(),
-        Err(TryLockError::WouldBlock) => {
-            let what = "another thread of this process measures: two measurements would disturb each other";
-            return Err(Failure::usage(what).hint("wait until it has ended"));
-        }
-    };
-    let before = ProcessState::take();
-    tarebench::sys::signals::forget();
-    let timed = api::run(arguments, show_progress);
-    drop(before);
-    Run::measured(timed?)
+    let measured = move || Run::measured(alone(|| api::run(arguments, show_progress))?);
+    py.detach(measured).map_err(|failure| raised(py, &failure))
 }
 
 #[pymethods]

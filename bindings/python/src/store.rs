@@ -1,6 +1,7 @@
 //! The store of runs, profiles and measurements of noise.
 
 use crate::error::raised;
+use crate::gate::Gate;
 use crate::run::Run;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use tarebench::core::profile::data::Profile;
 use tarebench::render::noise::terminal::json as noise_json;
 use tarebench::render::profile::terminal::json as profile_json;
 use tarebench::run::session::store_path;
-use tarebench::store::{DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store as _, StoreError};
+use tarebench::store::{DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store as _, StoreError, is_server};
 use tarebench_cli::api::Failure;
 
 /// A store, opened for reading for each question, so that other processes may write to it meanwhile.
@@ -19,15 +20,24 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// The given file, else that of TARE_DB, else the default one.
-fn place(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
+/// The given file, else that of TARE_DB, else the default one; `None` for the name `none`.
+pub fn place(given: Option<PathBuf>) -> Result<Option<PathBuf>, Failure> {
     let named = given.or_else(|| std::env::var_os("TARE_DB").map(PathBuf::from));
     let named = named.filter(|path| !path.as_os_str().is_empty());
     if named.as_ref().is_some_and(|path| path.as_os_str() == "none") {
-        let what = "there is no store: the given path or TARE_DB is `none`";
-        return Err(Failure::usage(what).hint("give a file, or unset TARE_DB"));
+        return Ok(None);
     }
-    Ok(store_path(named.as_deref())?)
+    if named.as_ref().is_some_and(|path| is_server(path.as_os_str())) {
+        return Err(Failure::usage("the store is a server, expected a file"));
+    }
+    Ok(Some(store_path(named.as_deref())?))
+}
+
+fn readable_place(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    place(given)?.ok_or_else(|| {
+        let what = "there is no store: the given path or TARE_DB is `none`";
+        Failure::usage(what).hint("give a file, or unset TARE_DB")
+    })
 }
 
 fn wrong_kind(named: NamedDocument, expected: DocumentKind) -> Failure {
@@ -62,6 +72,14 @@ impl Store {
         match self.open()?.find(name)? {
             NamedDocument::Run(id) => Run::stored(self.path.clone(), id),
             other => Err(wrong_kind(other, DocumentKind::Run)),
+        }
+    }
+
+    fn found_gate(&self, name: &str) -> Result<Gate, Failure> {
+        let store = self.open()?;
+        match store.find(name)? {
+            NamedDocument::Document(id) if id.kind == DocumentKind::Gate => Gate::stored(&store, id),
+            other => Err(wrong_kind(other, DocumentKind::Gate)),
         }
     }
 
@@ -104,7 +122,7 @@ impl Store {
     #[new]
     #[pyo3(signature = (path = None))]
     fn new(py: Python<'_>, path: Option<PathBuf>) -> PyResult<Store> {
-        let path = place(path).map_err(|failure| raised(py, &failure))?;
+        let path = readable_place(path).map_err(|failure| raised(py, &failure))?;
         Ok(Store { path })
     }
 
@@ -140,6 +158,11 @@ impl Store {
     /// A run: its number, `last`, or at least four digits of its uuid.
     fn run(&self, py: Python<'_>, name: String) -> PyResult<Run> {
         py.detach(|| self.found_run(&name)).map_err(|failure| raised(py, &failure))
+    }
+
+    /// A gate, e.g. `g1`.
+    fn gate(&self, py: Python<'_>, name: String) -> PyResult<Gate> {
+        py.detach(|| self.found_gate(&name)).map_err(|failure| raised(py, &failure))
     }
 
     /// A measurement of noise, e.g. `n1`: JSON as of `tare show --json`.

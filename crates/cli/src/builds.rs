@@ -1,34 +1,14 @@
 //! What the command says of the builds of a gate.
 
 use crate::exit::{Exit, Failure};
-use std::path::Path;
 use tarebench::builds::BuildNews;
-use tarebench::builds::error::{BuildsError, short_id};
+use tarebench::builds::error::BuildsError;
 use tarebench::report::text::escape;
 
 /// Prints what happens while they are made.
-pub fn say(news: BuildNews) {
-    let clean = |path: &Path| escape(&path.to_string_lossy()).into_owned();
-    match news {
-        BuildNews::Building { side, folder } => eprintln!("tare: building the {side} in {}", clean(&folder)),
-        BuildNews::UsedAgain(commit) => {
-            eprintln!("tare: the base {} was built by an earlier gate; that build is used again", short_id(&commit));
-        }
-        BuildNews::Submodules => eprintln!(
-            "tare: the base has submodules, which a new work tree of git does not hold: let the build command fetch them \
-             (git submodule update --init)"
-        ),
-        BuildNews::Waiting(tree) => {
-            eprintln!("tare: waiting for another gate that uses the same base, {}", clean(&tree));
-        }
-        BuildNews::NothingChanged(revision) => eprintln!(
-            "tare: warning: the base of `{}` is the commit of the head itself: nothing has changed",
-            escape(&revision)
-        ),
-        BuildNews::SharedTarget => eprintln!(
-            "tare: warning: CARGO_TARGET_DIR is set, so that both builds go to one folder; unset it for the gate"
-        ),
-    }
+pub fn say(news: &BuildNews) {
+    let warning = if news.is_warning() { "warning: " } else { "" };
+    eprintln!("tare: {warning}{}", escape(&news.to_string()));
 }
 
 const BUILD_IT: &str = "build the base yourself, and name its folder with --base-dir DIR";

@@ -212,7 +212,7 @@ impl<'a> Display<'a> {
             }
             Event::Build(news) => {
                 self.line.clear();
-                say(news);
+                say(&news);
             }
             Event::Step(id, step) => {
                 self.id = id.or(self.id);

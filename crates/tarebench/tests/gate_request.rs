@@ -125,7 +125,9 @@ fn what_is_wrong_is_found_before_it_is_measured(request: &GateRequest, signals: 
         tarebench::gate(request, &mut StorePlace::Nowhere, signals, &mut |_: Event<'_>| {}).unwrap_err()
     };
     let e = refused(&|r| r.suite.benchmarks.clear());
-    assert!(matches!(e, GateRequestError::NoBenchmark), "{e}");
+    assert!(matches!(e, GateRequestError::Bad(_)), "{e}");
+    let e = refused(&|r| r.suite.max_blocks = Some(1001));
+    assert!(e.to_string().contains("a cap of blocks that is not from 1 to 1000"), "{e}");
     let e = refused(&|r| r.suite.benchmarks[0].own.cpus = Some(vec![4000]));
     assert!(matches!(e, GateRequestError::Cpu { cpu: 4000, .. }), "{e}");
     let e = refused(&|r| r.base = GateBase::Revision("nowhere".to_owned()));

@@ -1,6 +1,7 @@
 """Measure how long programs and Python code take on Linux: gross time minus what the machine added is net time.
 
 - :func:`run` measures programs, as the command ``tare run`` does;
+- :func:`gate` decides whether a change makes programs slower, as ``tare gate`` does;
 - :func:`open` reads the store of what was measured before;
 - :func:`measure` measures a block of Python, :func:`kbest` a call of a function.
 
@@ -8,6 +9,7 @@ All times are in nanoseconds. What is not known is None, never zero, and the rea
 """
 
 from tarebench._calls import KBest, kbest, measure
+from tarebench._gate import Gate, GateBenchmark, gate
 from tarebench._native import VERSION as __version__
 from tarebench._native import Measurement, TareError
 from tarebench._result import Comparison, Interrupted, Interval, Measure, Run, Series, run
@@ -16,6 +18,8 @@ from tarebench._store import Store, open
 
 __all__ = [
     "Comparison",
+    "Gate",
+    "GateBenchmark",
     "Interrupted",
     "Interval",
     "KBest",
@@ -27,6 +31,7 @@ __all__ = [
     "Store",
     "TareError",
     "__version__",
+    "gate",
     "kbest",
     "measure",
     "open",

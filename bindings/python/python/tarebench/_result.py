@@ -15,13 +15,14 @@ from tarebench._samples import Samples
 from tarebench._signals import signal_name
 
 if TYPE_CHECKING:
+    from tarebench._gate import Gate
     from tarebench._notebook import Figure
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal has ended a measurement; ``result`` is the run with what was measured before."""
+    """A signal has ended a measurement; ``result`` is the run or the gate with what was measured before."""
 
-    def __init__(self, result: Run) -> None:
+    def __init__(self, result: Run | Gate) -> None:
         super().__init__(f"interrupted by {signal_name(result.signal)}")
         self.result = result
 
@@ -348,9 +349,7 @@ def run(
     if progress is None:
         # The native part writes to the process's standard error, whatever sys.stderr is.
         progress = sys.__stderr__ is not None and sys.__stderr__.isatty()
-    if _native.children():
-        text = "this process has children: those that end while tare measures are reaped by it, and their exit status is lost"
-        warnings.warn(text, RuntimeWarning, stacklevel=2)
+    _warn_of_children()
     native = _native.run(words, progress)
     for trouble in (native.stopped, native.not_restored, *native.failed_cleanups):
         if trouble is not None:
@@ -359,6 +358,13 @@ def run(
     if result.interrupted and on_interrupt == "raise":
         raise Interrupted(result)
     return result
+
+
+def _warn_of_children() -> None:
+    """To be called by what the user calls."""
+    if _native.children():
+        text = "this process has children: those that end while tare measures are reaped by it, and their exit status is lost"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def _programs(

@@ -7,6 +7,7 @@ import os
 from typing import Any, Mapping
 
 from tarebench import _native
+from tarebench._gate import Gate
 from tarebench._result import Run
 
 
@@ -40,6 +41,10 @@ class Store:
     def run(self, which: int | str = "last") -> Run:
         """A run: its number, ``"last"``, or at least four digits of its uuid. Raises TareError if there is none."""
         return Run(self._native.run(str(which)))
+
+    def gate(self, which: str) -> Gate:
+        """A gate, e.g. ``"g1"``, finished or not. Raises TareError if there is none."""
+        return Gate(self._native.gate(which))
 
     def noise(self, which: str) -> dict[str, Any]:
         """A measurement of noise, e.g. ``"n1"``, as ``tare show n1 --json`` prints it. Raises TareError if there is none."""

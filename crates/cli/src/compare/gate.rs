@@ -274,7 +274,7 @@ impl From<GateRequestError> for Failure {
             G::Builds(e) => e.into(),
             G::Gate(e) => e.into(),
             G::NotStartable { plan, cause } => startable::refused(&plan, &cause),
-            G::NoBenchmark | G::Cpu { .. } | G::Head { .. } => Failure::usage(e.to_string()),
+            G::Bad(_) | G::Cpu { .. } | G::Head { .. } => Failure::usage(e.to_string()),
             G::Cpus(_) => Failure::system(e),
         }
     }

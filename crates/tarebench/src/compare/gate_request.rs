@@ -16,7 +16,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use tarebench_core::base::name::Name;
-use tarebench_core::compare::gate::{GateBenchmark, GatePlan};
+use tarebench_core::compare::gate::{Gate, GateBenchmark, GatePlan, GateSide, MeasuredBenchmark};
+use tarebench_core::compare::gate_check::BadGate;
 use tarebench_core::documents::head::{Id, Status};
 use tarebench_core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
 use tarebench_core::run::plan::{Command, Order, ProfileChoice, Program, RunCount, RunPlan};
@@ -48,9 +49,9 @@ pub struct GateRequest {
 /// Why a gate could not be made. A program that fails is no reason: it is a result of its benchmark.
 #[derive(Debug, thiserror::Error)]
 pub enum GateRequestError {
-    /// There is nothing to measure.
-    #[error("the gate has no benchmark")]
-    NoBenchmark,
+    /// The suite has no benchmark, or something in it that cannot be.
+    #[error("there can be no such gate: {0}")]
+    Bad(#[from] BadGate),
     /// A benchmark's command.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -177,13 +178,12 @@ impl GateRequest {
     /// Finds what is wrong before anything is built, which may take long.
     ///
     /// # Errors
-    /// [`GateRequestError::NoBenchmark`], [`GateRequestError::Command`], [`GateRequestError::Cpu`], [`GateRequestError::Head`].
+    /// [`GateRequestError::Bad`], [`GateRequestError::Command`], [`GateRequestError::Cpu`], [`GateRequestError::Head`].
     pub fn check(mut self) -> Result<CheckedGate, GateRequestError> {
         let suite = &mut self.suite;
-        if suite.benchmarks.is_empty() {
-            return Err(GateRequestError::NoBenchmark);
-        }
         suite.benchmarks.iter_mut().for_each(|b| b.own = b.own.or(&suite.usual));
+        let measured = vec![MeasuredBenchmark::default(); suite.benchmarks.len()];
+        Gate { plan: plan(suite, [GateSide::default(), GateSide::default()]), measured }.check()?;
         let mut by_shell = Vec::new();
         let command = |b: &SuiteBenchmark| ShellChoice::Auto.command(&b.command, &mut by_shell);
         let commands = suite.benchmarks.iter().map(command).collect::<Result<_, _>>()?;
@@ -228,27 +228,32 @@ impl CheckedGate {
 
     fn planned(&self, builds: &GateBuilds) -> PlannedGate {
         let suite = &self.request.suite;
-        let control = suite.control.unwrap_or(true);
-        let benchmark = |b: &SuiteBenchmark| GateBenchmark {
-            name: b.name.clone(),
-            command: b.command.clone(),
-            threshold: b.own.threshold.unwrap_or(THRESHOLD),
-            weight: b.weight,
-            measure: b.own.measure.map(GateMeasure::measure),
-            budget: b.budget,
-        };
-        let plan = GatePlan {
-            suite: suite.name.clone(),
-            base: builds.base.side.clone(),
-            head: builds.head.side.clone(),
-            benchmarks: suite.benchmarks.iter().map(benchmark).collect(),
-            budget: suite.budget,
-            max_blocks: suite.max_blocks.unwrap_or(BLOCKS),
-            control,
-            family_error: FAMILY_ERROR,
-        };
+        let plan = plan(suite, [&builds.base, &builds.head].map(|built| built.side.clone()));
+        let control = plan.control;
         let run = |(b, command)| RunPlan { tags: self.request.tags.clone(), ..run_plan(b, command, builds, control) };
         PlannedGate { plan, runs: suite.benchmarks.iter().zip(&self.commands).map(run).collect() }
+    }
+}
+
+/// What is asked for of these two sides.
+fn plan(suite: &Suite, [base, head]: [GateSide; 2]) -> GatePlan {
+    let benchmark = |b: &SuiteBenchmark| GateBenchmark {
+        name: b.name.clone(),
+        command: b.command.clone(),
+        threshold: b.own.threshold.unwrap_or(THRESHOLD),
+        weight: b.weight,
+        measure: b.own.measure.map(GateMeasure::measure),
+        budget: b.budget,
+    };
+    GatePlan {
+        suite: suite.name.clone(),
+        base,
+        head,
+        benchmarks: suite.benchmarks.iter().map(benchmark).collect(),
+        budget: suite.budget,
+        max_blocks: suite.max_blocks.unwrap_or(BLOCKS),
+        control: suite.control.unwrap_or(true),
+        family_error: FAMILY_ERROR,
     }
 }
 
