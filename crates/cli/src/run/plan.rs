@@ -64,7 +64,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         require: args.statistics.require.clone(),
         independent_setups: args.hooks.independent_setup,
         metrics: c.metric.iter().map(metric).collect(),
-        probes: quiet::probes(&args.quiet, sched)?,
+        probes: quiet::probes(&args.quiet)?,
         ..RunPlan::of(Vec::new())
     };
     Ok(RunRequest {

@@ -25,6 +25,14 @@ impl From<RequestError> for Failure {
             RequestError::Outputs { outputs, programs } => Failure::usage(format!(
                 "--output is given {outputs} times for {programs} programs: expected once, or once for each"
             )),
+            RequestError::RealTimeProbes { pauses } => {
+                let option = if pauses { "--quiet" } else { "--correct" };
+                Failure::usage(format!(
+                    "{option} with --sched fifo: probes have the lowest real-time priority, and would not run"
+                ))
+                .hint("omit one of the two")
+            }
+            RequestError::ProbePeriod(_) => Failure::usage("--probe-period: expected a time from 1ms to 100ms"),
             RequestError::Path(_) => Failure::usage(e.to_string()),
             RequestError::Folder(_) | RequestError::Cpus(_) | RequestError::NoCpu => Failure::system(e),
         }

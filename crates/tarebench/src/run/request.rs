@@ -9,10 +9,14 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use tarebench_core::base::name::Name;
-use tarebench_core::run::plan::{Input, Order, Output, Program, RunPlan};
+use tarebench_core::base::units::Nanos;
+use tarebench_core::run::plan::{Input, Order, Output, Program, RunPlan, Sched};
 use tarebench_run::metrics::{MetricPatterns, MetricRefused};
 use tarebench_sys::opened_as::check_readable;
 use tarebench_sys::{SysError, cpu};
+
+/// The periods of probes that are possible: more often, they would be most of what runs; more seldom, short programs would see none.
+const PERIODS: [Nanos; 2] = [Nanos::from_millis(1), Nanos::from_millis(100)];
 
 /// What to measure and how. Paths may be relative to the current folder.
 #[derive(Clone, Debug)]
@@ -89,6 +93,15 @@ pub enum RequestError {
     /// There is no current folder.
     #[error("working directory: {0}")]
     Folder(io::Error),
+    /// Programs with a real-time priority beside probes.
+    #[error("probes have the lowest real-time priority, and would not run beside programs with such a priority")]
+    RealTimeProbes {
+        /// The probes pause the programs; else they only correct.
+        pauses: bool,
+    },
+    /// Probes that would be most of what runs, or of which short programs would see none.
+    #[error("a time of {} ms between two wake-ups of the probes: expected 1 ms to 100 ms", .0.0 as f64 / 1e6)]
+    ProbePeriod(Nanos),
     /// The CPUs cannot be known.
     #[error(transparent)]
     Cpus(SysError),
@@ -113,6 +126,7 @@ pub struct RequestedRun {
 pub fn plan(request: RunRequest) -> Result<RequestedRun, RequestError> {
     let RunRequest { programs: asked, control: has_control, count, order, cpus, cwd, outputs, rest } = request;
     let Programs { mut programs, by_shell } = programs(&asked)?;
+    check_probes(&rest)?;
     let input = input(rest.input, rest.user.is_some())?;
     let cwd = match cwd {
         Some(folder) => absolute(&folder)?,
@@ -147,6 +161,18 @@ pub fn plan(request: RunRequest) -> Result<RequestedRun, RequestError> {
     };
     MetricPatterns::new(&plan)?;
     Ok(RequestedRun { plan, by_shell })
+}
+
+fn check_probes(plan: &RunPlan) -> Result<(), RequestError> {
+    let Some(probes) = &plan.probes else { return Ok(()) };
+    if let Some(Sched::Fifo(_)) = plan.sched {
+        return Err(RequestError::RealTimeProbes { pauses: probes.gate.is_some() });
+    }
+    let [shortest, longest] = PERIODS;
+    if probes.period < shortest || probes.period > longest {
+        return Err(RequestError::ProbePeriod(probes.period));
+    }
+    Ok(())
 }
 
 fn input(input: Input, of_other_user: bool) -> Result<Input, RequestError> {
@@ -191,4 +217,67 @@ fn give_outputs(outputs: Vec<Output>, programs: &mut [Program]) -> Result<(), Re
         program.output = Some(output(to)?);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::request::AskedProgram;
+    use tarebench_core::quiet::data::ProbePlan;
+    use tarebench_core::run::plan::{MetricPlan, RunCount};
+
+    fn request() -> RunRequest {
+        let programs = ["true", "false"].map(|p| AskedProgram::Line(p.to_owned())).to_vec();
+        RunRequest::new(ProgramsRequest { programs, ..ProgramsRequest::default() })
+    }
+
+    #[test]
+    fn what_is_asked_for_is_in_the_plan() {
+        let mut asked = request();
+        asked.control = true;
+        asked.count.samples = Some(3);
+        asked.cwd = Some("here".into());
+        asked.outputs = vec![Output::Null, Output::File(Name::from("out"))];
+        let made = plan(asked).unwrap().plan;
+        let here = std::env::current_dir().unwrap();
+        let name = |path: PathBuf| Name::new(path.into_os_string().into_vec());
+        assert_eq!((made.runs, made.order, &made.cwd), (RunCount::Fixed(3), Order::Auto, &name(here.join("here"))));
+        assert_eq!(made.programs[1].output, Some(Output::File(name(here.join("out")))));
+        assert_eq!((made.programs[2].label.as_str(), made.programs[2].control), ("true (control)", true));
+        assert_eq!(made.cpus, Vec::<u32>::new());
+    }
+
+    #[test]
+    fn probes_have_limits() {
+        let probed = |ms, sched| {
+            let period = Nanos::from_millis(ms);
+            let mut asked = request();
+            asked.rest.probes = Some(ProbePlan { period, gate: None, correct: true });
+            asked.rest.sched = sched;
+            plan(asked)
+        };
+        for (ms, possible) in [(0, false), (1, true), (100, true), (101, false)] {
+            assert_eq!(probed(ms, None).is_ok(), possible, "{ms}");
+        }
+        let made = probed(4, Some(Sched::Nice(5))).unwrap().plan;
+        assert_eq!((made.cpus.len(), made.order), (1, Order::Rounds));
+        let e = probed(4, Some(Sched::Fifo(1))).unwrap_err();
+        assert!(matches!(e, RequestError::RealTimeProbes { pauses: false }), "{e}");
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |change: &dyn Fn(&mut RunRequest)| {
+            let mut asked = request();
+            change(&mut asked);
+            plan(asked).unwrap_err().to_string()
+        };
+        let said = refused(&|r| r.outputs = vec![Output::Null]);
+        assert_eq!(said, "1 outputs for 2 programs: expected one for each");
+        let said = refused(&|r| r.rest.input = Input::File(Name::from("/nowhere")));
+        assert!(said.starts_with("the input /nowhere: No such file"), "{said}");
+        let twice = MetricPlan { name: "a".to_owned(), pattern: "b".to_owned() };
+        assert_eq!(refused(&|r| r.rest.metrics = vec![twice.clone(); 2]), "two metrics have the name `a`");
+        assert_eq!(refused(&|r| (r.count.min, r.count.max) = (Some(3), Some(2))), "at least 3 samples, but at most 2");
+    }
 }
