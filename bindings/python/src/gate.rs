@@ -20,7 +20,7 @@ use tarebench::event::Event;
 use tarebench::render::compare::gate::json::json;
 use tarebench::render::compare::gate::markdown::markdown;
 use tarebench::render::compare::gate::terminal::gate_text;
-use tarebench::render::kit::style::Style;
+use tarebench::report::style::Style;
 use tarebench::run::session::StorePlace;
 use tarebench::store::SqliteStore;
 use tarebench::suite::{self, GateMeasure, Suite, SuiteOptions};

@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use std::fmt;
 use tarebench_core::base::date;
 use tarebench_core::base::date::TimeZone;
+use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 
@@ -142,6 +143,14 @@ impl Cell {
     /// Of this unit; absent without a value.
     pub fn of(unit: Unit, value: impl Into<Option<f64>>) -> Cell {
         value.into().map_or_else(Cell::absent, |value| Cell::figure(Figure::new(unit, value)))
+    }
+
+    /// A reading of this unit; absent with its reason.
+    pub fn reading(unit: Unit, reading: &Reading<f64>) -> Cell {
+        match reading {
+            Reading::Value(value) => Cell::of(unit, *value),
+            Reading::Absent(why) => Cell::absent_as(why.to_string()),
+        }
     }
 
     /// In ns.

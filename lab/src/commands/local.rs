@@ -13,6 +13,8 @@ use tarebench::core::run::report::data::RunReport;
 use tarebench::core::sample::data::Phase;
 use tarebench::event::Event;
 use tarebench::render::run::terminal::failed::failed;
+use tarebench::report::style::Style;
+use tarebench::report::text::escape;
 use tarebench::run::request::RequestedRun;
 use tarebench::run::session::{self, ImportTrust, MeasuredRun, RunEvent, RunOptions, StopReason, StorePlace, load};
 use tarebench::store::SqliteStore;

@@ -7,7 +7,7 @@ pub mod shell;
 pub mod startable;
 
 use std::borrow::Cow;
-use tarebench_render::kit::text::cut_middle;
+use tarebench_report::text::cut_middle;
 
 /// A command in a message: its beginning and its end, if it is long.
 pub(crate) fn short(text: &str) -> Cow<'_, str> {
