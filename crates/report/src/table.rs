@@ -133,10 +133,19 @@ impl Table {
         self.rows.iter().filter_map(move |row| row.cells.get(place))
     }
 
-    /// Whether a column is aligned to the right.
+    /// Whether a column is aligned to the right: it was told to be, or holds nothing but figures without intervals.
     pub fn is_right(&self, place: usize) -> bool {
         let told = self.columns.get(place).is_some_and(|c| c.right);
-        told || self.column(place).any(|cell| cell.as_figure().is_some_and(|f| f.interval.is_none()))
+        let is_number = |cell: &Cell| cell.as_figure().is_some_and(|f| f.interval.is_none());
+        told || (self.holds_figures(place) && self.column(place).filter(|c| c.as_figure().is_some()).all(is_number))
+    }
+
+    /// Whether a column holds figures and nothing else, but for cells that are empty or absent.
+    pub(crate) fn holds_figures(&self, place: usize) -> bool {
+        let is_other = |cell: &Cell| {
+            !cell.is_empty() && cell.as_figure().is_none() && !matches!(cell.content, CellContent::Absent(_))
+        };
+        !self.column(place).any(is_other) && self.column(place).any(|cell| cell.as_figure().is_some())
     }
 
     /// The unit in which all times of a column are written, if they have one.

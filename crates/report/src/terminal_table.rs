@@ -139,14 +139,17 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
             priority: told.priority,
             foreign: cells.iter().any(|cell| matches!(cell.content, CellContent::Foreign(_) | CellContent::Words(_))),
             paints: cells.iter().map(|cell| cell.paint).collect(),
-            cells: aligned(&cells, &form, table.unit(place, &form)),
+            cells: match table.holds_figures(place) {
+                true => aligned(&cells, &form, table.unit(place, &form)),
+                false => cells.iter().map(|cell| cell.write_in(&form, table.unit(place, &form))).collect(),
+            },
             width: 0,
         })
     };
     (0..table.columns.len()).filter_map(column).collect()
 }
 
-/// The cells with their intervals, which begin in one column, as the points of the figures before them stand below each other.
+/// Figures whose points stand below each other, each with its interval.
 fn aligned(cells: &[&Cell], form: &Form, unit: Option<crate::number::TimeUnit>) -> Vec<String> {
     let parts: Vec<(String, Option<String>)> = cells.iter().map(|cell| cell.parts(form, unit)).collect();
     if parts.iter().all(|(_, interval)| interval.is_none()) {
@@ -155,13 +158,12 @@ fn aligned(cells: &[&Cell], form: &Form, unit: Option<crate::number::TimeUnit>) 
     let figure = |(cell, (text, _)): (&&Cell, &(String, Option<String>))| cell.as_figure().map(|_| text.clone());
     let figures: Vec<Option<String>> = cells.iter().zip(&parts).map(figure).collect();
     let figures = at_point(&figures, form.glyphs().absent);
-    let join = |((figure, (text, interval)), cell): ((String, (String, Option<String>)), &&Cell)| match interval {
+    let join = |((figure, (_, interval)), cell): ((String, (String, Option<String>)), &&Cell)| match interval {
+        _ if cell.is_empty() => String::new(),
         Some(interval) => format!("{figure} {interval}"),
-        None if cell.as_figure().is_some() || matches!(cell.content, CellContent::Absent(_)) => figure,
-        None => text,
+        None => figure.trim_end().to_owned(),
     };
-    let cells = figures.into_iter().zip(parts).zip(cells).map(join);
-    cells.map(|text| text.trim_end().to_owned()).collect()
+    figures.into_iter().zip(parts).zip(cells).map(join).collect()
 }
 
 /// Leaves columns out, and cuts long names, as far as the table is too wide. Returns whether a column was left out.

@@ -144,7 +144,7 @@ fn a_figure_has_its_unit_its_spread_and_its_interval() {
     let interval = |low, high| Ok(Interval { low, high, level: 0.95 });
     let time = Figure::new(Unit::Time, 927_123.0).with_spread(Some(162_000.0)).with_interval(&interval(752e3, 1063e3));
     assert_eq!(read(time), "927 µs ± 162 [752, 1063]");
-    assert_eq!(read(Figure::new(Unit::Ratio, 0.98321).with_interval(&interval(0.910, 1.629))), "0.98 [0.91, 1.63]");
+    assert_eq!(read(Figure::new(Unit::Ratio, 0.98321).with_interval(&interval(0.910, 1.629))), "0.983 [0.910, 1.629]");
     assert_eq!(read(Figure::new(Unit::Change, 1.041).with_interval(&interval(1.038, 1.044))), "+4.1 % [+3.8, +4.4]");
     assert_eq!(read(Figure::new(Unit::Change, 0.93)), "−7.0 %");
     assert_eq!(read(Figure::new(Unit::Share, 0.123)), "12 %");

@@ -50,8 +50,10 @@ fn is_drawable(ratio: f64) -> bool {
 
 fn facts(head: &DocumentHead, gate: &Gate, zone: &TimeZone) -> Vec<SheetFact> {
     let plan = &gate.plan;
-    let mut all = vec![SheetFact::new("base", side(&plan.base)), SheetFact::new("head", side(&plan.head))];
-    for (label, side) in [("base of", &plan.base), ("head of", &plan.head)] {
+    let suite = (!plan.suite.is_empty()).then(|| SheetFact::new("suite", Cell::foreign(&plan.suite)));
+    let sides = [SheetFact::new("base", side(&plan.base)), SheetFact::new("head", side(&plan.head))];
+    let mut all: Vec<SheetFact> = suite.into_iter().chain(sides).collect();
+    for (label, side) in [("base date", &plan.base), ("head date", &plan.head)] {
         all.extend(side.committed.map(|at| SheetFact::full(label, Cell::date(at, zone))));
     }
     all.push(SheetFact::full("started", Cell::date(head.created, zone)));
@@ -442,8 +444,8 @@ mod tests {
         assert_eq!((first.verdict, first.limit), (Some(OverviewVerdict::Regression), Some(1.02)));
         assert_eq!(Cell::from(first.ratio.clone()), "1.0410 [1.0380, 1.0440]");
         assert_eq!(Cell::from(first.mean.clone()), "833.8 ms [825.5, 842.1]");
-        assert_eq!(p.facts[0].0, "Base");
-        assert_eq!(p.facts[0].1, "1f2e3d4c5b6a · origin/main · Keep the table sorted");
+        assert_eq!((p.facts[0].0.as_str(), p.facts[1].0.as_str()), ("Suite", "Base"));
+        assert_eq!(p.facts[1].1, "1f2e3d4c5b6a · origin/main · Keep the table sorted");
         assert!(p.facts.iter().any(|f| f.0 == "Machine" && f.1.plain().contains("a CPU")));
     }
 
