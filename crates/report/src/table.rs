@@ -168,10 +168,12 @@ impl Serialize for Table {
     /// As the page has it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let form = Form::page();
-        let columns: Vec<PageColumn> = (0..self.columns.len())
-            .map(|i| PageColumn { title: self.heading(i, &form), right: self.is_right(i) })
-            .collect();
-        let rows: Vec<PageRow<'_>> = self.rows.iter().map(|row| self.page_row(row, &form)).collect();
+        // An empty column only takes room from the others.
+        let is_shown = |place: &usize| self.rows.is_empty() || self.column(*place).any(|cell| !cell.is_empty());
+        let places: Vec<usize> = (0..self.columns.len()).filter(is_shown).collect();
+        let column = |i: &usize| PageColumn { title: self.heading(*i, &form), right: self.is_right(*i) };
+        let columns: Vec<PageColumn> = places.iter().map(column).collect();
+        let rows: Vec<PageRow<'_>> = self.rows.iter().map(|row| self.page_row(row, &places, &form)).collect();
         let mut table = serializer.serialize_struct("Table", 4)?;
         table.serialize_field("title", &self.title)?;
         table.serialize_field("note", &self.note)?;
@@ -197,11 +199,12 @@ struct PageRow<'a> {
 }
 
 impl Table {
-    fn page_row<'a>(&self, row: &'a TableRow, form: &Form) -> PageRow<'a> {
-        let text = |(i, cell): (usize, &Cell)| cell.write_in(form, self.unit(i, form));
-        let values = row.numbers();
+    fn page_row<'a>(&self, row: &'a TableRow, places: &[usize], form: &Form) -> PageRow<'a> {
+        let empty = Cell::empty();
+        let cell = |place: &usize| row.cells.get(*place).unwrap_or(&empty);
+        let values: Vec<Option<f64>> = places.iter().map(|i| cell(i).value()).collect();
         PageRow {
-            cells: row.cells.iter().enumerate().map(text).collect(),
+            cells: places.iter().map(|i| cell(i).write_in(form, self.unit(*i, form))).collect(),
             samples: &row.samples,
             values: if values.iter().all(Option::is_none) { Vec::new() } else { values },
         }
