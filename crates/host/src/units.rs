@@ -1,18 +1,23 @@
 //! systemd's units by D-Bus: their state, start and stop; never enable or disable.
+//!
+//! systemd's own busctl(1) asks, which is wherever systemd is: a D-Bus library of one's own would be a third of all that tare depends on.
 
 use crate::setting::ValueError;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tarebench_core::base::reading::Absent;
 use tarebench_sys::process;
-use zbus::blocking::{Connection, connection};
-use zbus::zvariant::OwnedObjectPath;
 
+/// Looked for in these folders, whatever PATH says.
+const FOLDERS: [&str; 2] = ["/usr/bin", "/bin"];
 const SERVICE: &str = "org.freedesktop.systemd1";
 const PATH: &str = "/org/freedesktop/systemd1";
 const MANAGER: &str = "org.freedesktop.systemd1.Manager";
-/// How long an answer may take.
-const ANSWER: Duration = Duration::from_secs(25);
+/// How long an answer may take, in seconds.
+const ANSWER: u32 = 25;
 /// How long a unit may take to start or stop before it counts as on its way.
 const SETTLE: Duration = Duration::from_secs(30);
 
@@ -28,12 +33,20 @@ pub enum Bus {
 }
 
 /// One line of `ListUnitsByNames`: name, description, load state, active state, sub state, followed, path, job.
-type UnitLine = (String, String, String, String, String, String, OwnedObjectPath, u32, String, OwnedObjectPath);
+type UnitLine = (String, String, String, String, String, String, String, u32, String, String);
 
-/// A connection to systemd.
+/// What busctl prints of an answer: its values, of which each method here has one.
+#[derive(Deserialize)]
+struct Answer<T> {
+    data: (T,),
+}
+
+/// A systemd that answers.
 #[derive(Debug)]
 pub struct Systemd {
-    connection: Connection,
+    busctl: String,
+    /// Its option for the bus.
+    bus: String,
 }
 
 impl Systemd {
@@ -42,40 +55,58 @@ impl Systemd {
     /// # Errors
     /// The reason why there is none.
     pub fn connect(bus: &Bus, root: &Path) -> Result<Systemd, Absent> {
-        let builder = match bus {
+        let bus = match bus {
             Bus::None => return Err(Absent::NotSupported("no D-Bus for this root folder".into())),
             // sd_booted(3)
             Bus::System if !root.join("run/systemd/system").is_dir() => {
                 return Err(Absent::NotSupported("this machine was not started by systemd".into()));
             }
-            Bus::System => connection::Builder::system(),
-            Bus::At(address) => connection::Builder::address(address.as_str()),
+            Bus::System => "--system".to_owned(),
+            Bus::At(address) => format!("--address={address}"),
         };
-        let connection = builder.and_then(|b| b.method_timeout(ANSWER).build());
-        let connection = connection.map_err(|e| Absent::Failed(format!("connect to D-Bus: {e}")))?;
-        let systemd = Systemd { connection };
+        let found = FOLDERS.iter().map(|folder| format!("{folder}/busctl")).find(|file| Path::new(file).exists());
+        let busctl =
+            found.ok_or_else(|| Absent::NotSupported("busctl, a program of systemd, is not installed".into()))?;
+        let systemd = Systemd { busctl, bus };
         match systemd.lines(&[]) {
             Ok(_) => Ok(systemd),
-            Err(e) => Err(Absent::Failed(format!("ask {SERVICE}: {e}"))),
+            Err(why) => Err(Absent::Failed(format!("ask {SERVICE}: {why}"))),
         }
     }
 
-    fn lines(&self, names: &[&str]) -> zbus::Result<Vec<UnitLine>> {
-        let reply = self.connection.call_method(Some(SERVICE), PATH, Some(MANAGER), "ListUnitsByNames", &(names))?;
-        reply.body().deserialize()
+    /// Calls a method of systemd's manager; the error is its sentence.
+    fn call<T: DeserializeOwned>(&self, method: &str, arguments: &[&str]) -> Result<T, String> {
+        let mut busctl = Command::new(&self.busctl);
+        busctl.args([&self.bus, "--json=short", "--allow-interactive-authorization=no"]);
+        busctl.args([&format!("--timeout={ANSWER}"), "--", "call", SERVICE, PATH, MANAGER, method]).args(arguments);
+        let done =
+            busctl.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(|e| format!("{}: {e}", self.busctl))?;
+        if !done.status.success() {
+            let said = String::from_utf8_lossy(&done.stderr);
+            let said = said.trim();
+            return Err(said.strip_prefix("Call failed: ").unwrap_or(said).to_owned());
+        }
+        let answer: Answer<T> =
+            serde_json::from_slice(&done.stdout).map_err(|e| format!("the answer of busctl: {e}"))?;
+        Ok(answer.data.0)
+    }
+
+    fn lines(&self, names: &[&str]) -> Result<Vec<UnitLine>, String> {
+        let count = names.len().to_string();
+        let arguments: Vec<&str> = ["as", &count].into_iter().chain(names.iter().copied()).collect();
+        self.call("ListUnitsByNames", &arguments)
     }
 
     /// All loaded units with their state (`active`, `inactive`).
     pub(crate) fn all(&self) -> Result<Vec<(String, String)>, Absent> {
-        let call = self.connection.call_method(Some(SERVICE), PATH, Some(MANAGER), "ListUnits", &());
-        let lines = call.and_then(|reply| reply.body().deserialize::<Vec<UnitLine>>());
-        let lines = lines.map_err(|e| Absent::Failed(format!("ask {SERVICE} for its units: {}", said(&e))))?;
+        let lines: Result<Vec<UnitLine>, String> = self.call("ListUnits", &[]);
+        let lines = lines.map_err(|why| Absent::Failed(format!("ask {SERVICE} for its units: {why}")))?;
         Ok(lines.into_iter().map(|l| (l.0, simple(&l.3).to_owned())).collect())
     }
 
     /// The unit's ActiveState, and whether a job of it is pending.
     fn line(&self, name: &str) -> Result<UnitLine, ValueError> {
-        let failed = |e: zbus::Error| ValueError::Systemd { what: format!("ask for {name}"), cause: said(&e) };
+        let failed = |cause: String| ValueError::Systemd { what: format!("ask for {name}"), cause };
         let line = self.lines(&[name]).map_err(failed)?.into_iter().next();
         // A unit that is not installed is answered for, too.
         line.filter(|l| l.2 != "not-found").ok_or_else(|| ValueError::Missing(format!("unit {name}")))
@@ -104,9 +135,8 @@ impl Systemd {
             "inactive" => ("StopUnit", "stop"),
             _ => return Err(ValueError::Form { what: format!("wanted state of {name}"), found: value.to_owned() }),
         };
-        let failed = |e: zbus::Error| ValueError::Systemd { what: format!("{verb} {name}"), cause: said(&e) };
-        let call = self.connection.call_method(Some(SERVICE), PATH, Some(MANAGER), method, &(name, "replace"));
-        call.map_err(failed)?;
+        let failed = |cause: String| ValueError::Systemd { what: format!("{verb} {name}"), cause };
+        let _job: String = self.call(method, &["ss", name, "replace"]).map_err(failed)?;
         let began = Instant::now();
         while began.elapsed() < SETTLE {
             let line = self.line(name)?;
@@ -128,15 +158,6 @@ fn simple(state: &str) -> &'static str {
     match state {
         "active" | "reloading" | "activating" | "refreshing" => "active",
         _ => "inactive",
-    }
-}
-
-/// D-Bus errors carry a name and a sentence; only the sentence is shown.
-fn said(e: &zbus::Error) -> String {
-    match e {
-        zbus::Error::MethodError(name, Some(text), _) if text.is_empty() => name.to_string(),
-        zbus::Error::MethodError(_, Some(text), _) => text.clone(),
-        other => other.to_string(),
     }
 }
 
