@@ -51,9 +51,7 @@ words!(PreemptorCost, PREEMPTOR_WORDS);
 /// Nanoseconds and how often.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Time.
     pub ns: u64,
-    /// Times.
     pub count: u64,
 }
 
@@ -92,7 +90,6 @@ pub struct AccountRecord {
     pub sums: Vec<Vec<Sum>>,
     /// Events that were lost.
     pub lost: u64,
-    /// In no order.
     pub preemptors: Vec<PreemptorRecord>,
     /// Tasks of the program that had not ended.
     pub open: u32,
@@ -101,7 +98,6 @@ pub struct AccountRecord {
 /// What a kernel program has cost, while statistics were on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Its name.
     pub program: String,
     /// Time in it, ns, what statistics cost included.
     pub ns: u64,
@@ -356,7 +352,6 @@ impl AccountTracer {
         open
     }
 
-    /// Takes all preemptors.
     fn drain(&mut self) -> Vec<(PreemptorKey, PreemptorCost)> {
         let all: Vec<(PreemptorKey, PreemptorCost)> = self.preemptors.iter().filter_map(Result::ok).collect();
         for (key, _) in &all {

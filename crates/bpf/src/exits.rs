@@ -19,14 +19,11 @@ pub struct ExitRecord {
     pub interval_counted: Nanos,
     /// CPU time of the process's tasks that were released before (each may lack up to a tick).
     pub dead_threads: Nanos,
-    /// Thread id.
     pub tid: i32,
     pub pid: i32,
-    /// Parent process.
     pub ppid: i32,
     /// It was the last thread of the process.
     pub last: bool,
-    /// A kernel thread.
     pub kernel: bool,
     /// `dead_threads` holds the main thread's time too, as a parent has reaped it already.
     pub main_released: bool,

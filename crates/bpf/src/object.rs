@@ -33,7 +33,6 @@ struct Prepared {
     typed: bool,
 }
 
-/// A loaded program.
 pub(crate) struct KernelProgram {
     name: &'static str,
     fd: OwnedFd,

@@ -44,7 +44,6 @@ impl BpfError {
         BpfError { program, detail: cause.clone(), cause, denied: false }
     }
 
-    /// A missing privilege.
     pub(crate) fn denied(program: &'static str, cause: &str) -> BpfError {
         BpfError { denied: true, ..BpfError::of(program, cause.to_owned()) }
     }

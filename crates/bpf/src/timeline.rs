@@ -49,10 +49,8 @@ pub struct Timeline {
     loader: Loader,
 }
 
-/// What was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
-    /// By their beginnings.
     pub events: Vec<CpuEvent>,
     /// Steal time, in the order of the times at which it was seen. Empty if the hypervisor does not report it, or the
     /// kernel does not read it.
@@ -138,7 +136,6 @@ impl Timeline {
     }
 }
 
-/// What units hold.
 #[derive(Debug, PartialEq)]
 struct Records {
     edges: Vec<(Nanos, Edge)>,

@@ -8,7 +8,6 @@ use crate::statistics::complexity::{Complexity, NoComplexity, SizePoint, analyse
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrowthMeasure {

@@ -77,7 +77,6 @@ impl Access {
         self
     }
 
-    /// The root folder.
     pub fn root(&self) -> &Path {
         &self.root
     }

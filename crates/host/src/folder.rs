@@ -126,12 +126,10 @@ impl Folder {
         Ok(file)
     }
 
-    /// Renames a file.
     pub fn rename(&self, old: &str, new: &str) -> io::Result<()> {
         Ok(renameat(&self.fd, old, &self.fd, new)?)
     }
 
-    /// Removes a file.
     pub fn remove(&self, name: &str) -> io::Result<()> {
         Ok(unlinkat(&self.fd, name, AtFlags::empty())?)
     }

@@ -24,14 +24,12 @@ const LEAF: &str = "tare-frozen";
 /// Which processes may be frozen, and for how long.
 #[derive(Clone, Debug)]
 pub struct FreezeChoice {
-    /// None but these.
     pub only: Option<Vec<i32>>,
     /// They continue when no sample was taken for this time.
     pub limit: Duration,
 }
 
 impl FreezeChoice {
-    /// The usual limit.
     pub const LIMIT: Duration = Duration::from_secs(600);
 }
 
@@ -52,9 +50,7 @@ pub(crate) struct Limit {
 /// What is frozen, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FreezeReport {
-    /// How many processes.
     pub processes: usize,
-    /// Their names.
     pub names: Vec<String>,
     /// Cgroups that are frozen.
     pub groups: Vec<String>,
@@ -258,7 +254,6 @@ impl FreezePlan {
         changes
     }
 
-    /// In words.
     pub fn report(&self) -> FreezeReport {
         let (names, groups) = (self.names.clone(), self.groups.clone());
         FreezeReport { processes: self.processes, names, groups, refused: Vec::new() }

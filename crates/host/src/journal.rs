@@ -31,7 +31,6 @@ pub struct JournalHeader {
     pub format: String,
     /// [`VERSION`].
     pub version: u64,
-    /// Process that tunes.
     pub pid: i32,
     /// Its start time since boot.
     pub start: Nanos,
@@ -55,16 +54,13 @@ pub enum Change {
     Value(ValueChange),
     /// A cgroup that is made, by its path below the root.
     Group {
-        /// Where.
         path: String,
     },
     /// Processes that are moved to another cgroup.
     Moved {
         /// Each with its start time in ticks, which distinguishes it from a later process with this number.
         processes: Vec<(i32, u64)>,
-        /// Where they were.
         from: String,
-        /// Where they go.
         to: String,
     },
 }
@@ -74,9 +70,7 @@ pub enum Change {
 pub struct ValueChange {
     /// The factor that asks for it.
     pub factor: String,
-    /// Where.
     pub target: Target,
-    /// What it was.
     pub old: String,
     /// What it becomes; nothing for a value that only may change with another one.
     pub new: Option<String>,
@@ -88,14 +82,18 @@ pub struct ValueChange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum JournalRecord {
-    /// The first line.
     Header(JournalHeader),
     /// What will be changed.
     Change(Change),
     /// The machine writes the new value of a change (by its number) in its own way, or another value changed with it.
-    Seen { index: usize, value: String },
+    Seen {
+        index: usize,
+        value: String,
+    },
     /// A change was refused: the value is still the old one.
-    Refused { index: usize },
+    Refused {
+        index: usize,
+    },
     /// All changes were made.
     Complete,
     /// The values are being restored.
@@ -132,7 +130,6 @@ pub struct JournalEntry {
     pub boot: String,
     /// How the machine writes the new value.
     pub seen: Option<String>,
-    /// It was refused.
     pub refused: bool,
 }
 
@@ -143,7 +140,6 @@ pub struct Loaded {
     pub header: Option<JournalHeader>,
     /// The changes in their order.
     pub changes: Vec<JournalEntry>,
-    /// Tuning finished.
     pub complete: bool,
     /// A restore was started.
     pub restoring: bool,
@@ -294,7 +290,6 @@ impl Journal {
         Ok(Journal { path: state.journal(), file, boot: boot.to_owned(), length })
     }
 
-    /// The file.
     pub fn path(&self) -> &PathBuf {
         &self.path
     }

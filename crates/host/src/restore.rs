@@ -36,10 +36,7 @@ pub enum RestoreOutcome {
     /// It is as it was before.
     AsBefore,
     /// Another process has changed it since; it was kept.
-    Changed {
-        /// To what.
-        value: String,
-    },
+    Changed { value: String },
     /// It cannot be restored.
     Refused { why: String },
     /// The old value was accepted, and has no effect: writing it again would change nothing.
@@ -69,7 +66,6 @@ pub struct RestoreItem {
 pub struct Restored {
     /// There was no journal.
     pub nothing: bool,
-    /// Each value.
     pub items: Vec<RestoreItem>,
     /// What else there is to say.
     pub notes: Vec<String>,
@@ -98,7 +94,6 @@ impl Restored {
         !self.damaged && !self.pending && self.count(open) == 0
     }
 
-    /// One sentence.
     pub fn summary(&self) -> String {
         if self.nothing {
             return "nothing to restore".to_owned();

@@ -22,9 +22,7 @@ pub enum Target {
 pub struct Setting {
     /// The factor that asks for it.
     pub factor: String,
-    /// Where.
     pub target: Target,
-    /// The value.
     pub wanted: String,
     /// The change outlives a reboot (stopped units do not start by themselves in this boot, but do in the next: false).
     pub survives_reboot: bool,
@@ -36,7 +34,6 @@ pub enum ValueError {
     /// This kernel, or this machine, does not have it.
     #[error("{0} does not exist")]
     Missing(String),
-    /// The system refused.
     #[error("{what}: {cause}")]
     Refused {
         /// What was tried, on what.
@@ -47,18 +44,13 @@ pub enum ValueError {
     /// What was found is not a value that could be restored.
     #[error("{what} holds {found:?}: expected a single value")]
     Form {
-        /// Where.
         what: String,
         /// The beginning of what was found.
         found: String,
     },
     /// A unit or a path that tare does not change.
     #[error("{what} is not changed: {why}")]
-    Protected {
-        /// Which.
-        what: String,
-        why: String,
-    },
+    Protected { what: String, why: String },
     /// systemd cannot be reached.
     #[error("systemd: {0}")]
     NoSystemd(Absent),
@@ -70,15 +62,12 @@ pub enum ValueError {
     Script {
         /// What was tried: the script and its argument.
         what: String,
-        /// How it ended.
         cause: String,
     },
-    /// systemd refused.
     #[error("{what}: {cause}")]
     Systemd {
         /// What was tried, on what.
         what: String,
-        /// Its word.
         cause: String,
     },
 }

@@ -65,7 +65,6 @@ pub enum TuneError {
     #[error("the journal {path} has version {found}, expected at most {known}: use the version of tare that wrote it")]
     Newer {
         path: PathBuf,
-        /// Its version.
         found: u64,
         /// The newest that this tare knows.
         known: u64,
@@ -87,7 +86,6 @@ pub struct Holder {
     pub boot: String,
     /// What it does, e.g. `tune`.
     pub what: String,
-    /// Since when.
     pub since: Nanos,
 }
 

@@ -32,7 +32,6 @@ pub struct TuneRequest {
 pub enum Stand {
     /// It would be set.
     Planned,
-    /// It was set.
     Set,
     /// It was set, and reads back as another value.
     SetAs {
@@ -43,11 +42,12 @@ pub enum Stand {
     AsWanted,
     /// This machine does not have it.
     NotHere {
-        /// What is missing.
         why: String,
     },
     /// It cannot be set.
-    Refused { why: String },
+    Refused {
+        why: String,
+    },
 }
 
 /// A setting, and where it stands.
@@ -55,7 +55,6 @@ pub enum Stand {
 pub struct TuneItem {
     /// The factor that asks for it.
     pub factor: String,
-    /// Where.
     pub target: Target,
     /// The value before, if it can be read.
     pub old: Option<String>,
@@ -63,7 +62,6 @@ pub struct TuneItem {
     pub wanted: String,
     /// The command that does the same by hand.
     pub command: String,
-    /// Where it stands.
     #[serde(flatten)]
     pub stand: Stand,
     #[serde(skip)]
@@ -80,9 +78,7 @@ impl TuneItem {
 /// What was done, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TuneReport {
-    /// The settings.
     pub items: Vec<TuneItem>,
-    /// What is frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub freeze: Option<freeze::FreezeReport>,
 }
@@ -111,7 +107,6 @@ impl TuneReport {
         Tuning { summary: self.summary(), values: self.items.iter().filter(set).map(value).collect() }
     }
 
-    /// One sentence.
     pub fn summary(&self) -> String {
         let mut text = match self.set() {
             0 => "nothing was set".to_owned(),
@@ -249,7 +244,6 @@ pub fn tune(
 }
 
 impl Tuned {
-    /// What was done.
     pub fn report(&self) -> &TuneReport {
         &self.report
     }

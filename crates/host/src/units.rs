@@ -21,7 +21,6 @@ const ANSWER: u32 = 25;
 /// How long a unit may take to start or stop before it counts as on its way.
 const SETTLE: Duration = Duration::from_secs(30);
 
-/// Where systemd is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bus {
     /// Behind the system's bus.

@@ -19,7 +19,6 @@ use tarebench_sys::process;
 use tarebench_sys::procfs::{InterruptLine, parse_interrupts, read_below};
 use tarebench_sys::topology::possible_count;
 
-/// Accounts for samples.
 pub struct AccountCollector {
     tracer: Result<AccountTracer, Absent>,
     counters: Result<EventSet, Absent>,
@@ -197,7 +196,6 @@ fn interrupts() -> Result<Vec<InterruptLine>, Absent> {
     read.map(|d| parse_interrupts(&d)).map_err(|e| e.absent("a readable /proc/interrupts"))
 }
 
-/// Interrupts since then.
 fn since(before: &[InterruptLine], now: Vec<InterruptLine>) -> Vec<InterruptLine> {
     let was: BTreeMap<&str, u64> = before.iter().map(|i| (i.label.as_str(), i.count)).collect();
     let less = |i: InterruptLine| {

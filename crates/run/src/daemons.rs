@@ -17,7 +17,6 @@ use tarebench_sys::{SysError, clock, process};
 pub struct Roles {
     /// The program's main process; `None` if it was not started.
     pub main: Option<i32>,
-    /// Tare.
     pub own: i32,
     /// Helper processes of tare.
     pub helpers: Vec<i32>,
@@ -32,7 +31,6 @@ pub struct Roles {
 /// The program's tree and all others, separately.
 #[derive(Clone, Debug, Default)]
 pub struct TreeDifference {
-    /// Daemons, largest first.
     pub daemons: Vec<Daemon>,
     /// Living processes of the program's tree: pid and name.
     pub survivors: Vec<(i32, Name)>,

@@ -55,11 +55,9 @@ pub struct ProcessExit {
     pub tick_bound: bool,
     /// Tick-sampled CPU time, where known for the whole process.
     pub interval_counted: Option<Nanos>,
-    /// When it started.
     pub began: Began,
     /// Whether it was in the sample's cgroup, where that is known.
     pub member: Option<bool>,
-    /// A kernel thread.
     pub kernel: bool,
 }
 

@@ -25,7 +25,6 @@ pub enum HookError {
 pub struct HookContext<'a> {
     /// The shell and its arguments before `-c`; empty: `/bin/sh`.
     pub shell: &'a [Name],
-    /// Working directory.
     pub cwd: &'a [u8],
     /// The whole environment, `KEY=value`.
     pub env: &'a [Vec<u8>],

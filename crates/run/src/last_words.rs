@@ -11,9 +11,7 @@ use std::time::Duration;
 use tarebench_sys::spawn::Child;
 use tarebench_sys::{pidfd, wait};
 
-/// Bytes kept.
 pub(crate) const KEPT: u64 = 600;
-/// Lines shown.
 const LINES: usize = 3;
 /// How long the pipe may stay open after the program's end: a leftover process that cannot be ended keeps it.
 const PATIENCE: u32 = 200;

@@ -34,7 +34,6 @@ pub struct LaunchedExecution {
     pub wall_clock: Nanos,
     /// By how much other clocks moved away from CLOCK_MONOTONIC meanwhile.
     pub clock_shift: Reading<ClockShift>,
-    /// How it ended.
     pub outcome: Outcome,
     /// Main process, if it was started.
     pub pid: Option<i32>,
@@ -56,7 +55,6 @@ pub struct LaunchedExecution {
     pub interrupted: Option<i32>,
 }
 
-/// Starts real processes.
 pub struct ProcessLauncher {
     plan: RunPlan,
     base_environment: Vec<Vec<u8>>,

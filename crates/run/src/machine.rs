@@ -17,11 +17,8 @@ use tarebench_sys::{clock, guard, memory};
 
 /// Takes samples of real programs.
 pub struct MachineSampler<'a> {
-    /// The programs.
     pub plan: &'a RunPlan,
-    /// Starts them.
     pub launcher: &'a mut ProcessLauncher,
-    /// Observe each sample.
     pub collectors: &'a mut Collectors,
     /// The process's signals.
     pub signals: &'a Signals,

@@ -27,7 +27,6 @@ pub enum MetricRefused {
     /// The pattern is no regular expression.
     #[error("metric `{name}`: {why} in the pattern `{pattern}`")]
     Pattern {
-        /// Of the metric.
         name: String,
         /// As it was given.
         pattern: String,
@@ -36,10 +35,7 @@ pub enum MetricRefused {
     },
     /// Two of them would have one column.
     #[error("two metrics have the name `{name}`")]
-    Twice {
-        /// That name.
-        name: String,
-    },
+    Twice { name: String },
     /// A table needs one.
     #[error("a metric has no name")]
     NoName,

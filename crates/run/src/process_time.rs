@@ -43,7 +43,6 @@ pub struct PtCollector {
     keep: bool,
     leaf: Option<Leaf>,
     clock: Option<TaskClock>,
-    /// By program.
     series: HashMap<u32, SeriesSource>,
     cgroup_before: Option<CpuTime>,
     clock_before: Option<Nanos>,

@@ -18,17 +18,11 @@ use tarebench_core::statistics::series::Values;
 /// What is reported to the caller during a run; never inside a sample.
 pub enum RunEvent<'a> {
     /// A sample is about to start.
-    Starting {
-        /// Which one.
-        slot: Slot,
-    },
+    Starting { slot: Slot },
     /// A sample is complete and stored.
     Done { sample: &'a Sample },
     /// Two programs are about to run together.
-    StartingDuet {
-        /// Which ones.
-        slot: DuetSlot,
-    },
+    StartingDuet { slot: DuetSlot },
     /// A duet is complete and stored.
     DoneDuet { duet: &'a Duet },
     /// Something that the user should know, e.g. a cleanup command that failed.
@@ -40,7 +34,6 @@ pub enum RunEvent<'a> {
 pub enum StopReason {
     /// All samples were taken.
     Finished,
-    /// By this signal.
     Interrupted(i32),
     /// A sample could not be stored.
     NotKept(Box<dyn std::error::Error + Send + Sync>),
@@ -60,7 +53,6 @@ pub struct FailedCleanup {
 /// How a run ended.
 #[derive(Debug)]
 pub struct Ending {
-    /// Why it ended.
     pub why: StopReason,
     /// The cleanup commands that failed.
     pub failed_cleanups: Vec<FailedCleanup>,
@@ -78,9 +70,7 @@ pub enum RunPart<'a> {
 /// Stores a sample or duet durably.
 pub type SampleSink<'a> = dyn FnMut(RunPart<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
-/// Runs plans.
 pub struct Runner<'a> {
-    /// What to run.
     pub plan: &'a RunPlan,
     /// Takes the samples and runs the hooks.
     pub sampler: &'a mut dyn Sampler,
@@ -99,7 +89,6 @@ pub struct RunSoFar {
 }
 
 impl RunSoFar {
-    /// Nothing yet.
     pub fn new(plan: &RunPlan) -> RunSoFar {
         let progress = vec![SeriesProgress::default(); plan.programs.len()];
         let detect = DetectRule::new(plan);
@@ -122,7 +111,6 @@ impl RunSoFar {
         self.detect.iter_mut().for_each(|rule| rule.add(plan, sample));
     }
 
-    /// Adds a duet.
     pub fn add_duet(&mut self, plan: &RunPlan, duet: &Duet) {
         let DuetSlot { series, index, .. } = duet.slot();
         self.acts.duets.push(duet.slot());

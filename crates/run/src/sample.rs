@@ -28,7 +28,6 @@ use tarebench_sys::{SysError, clock, pidfd, process, wait};
 
 /// Everything that observes a sample.
 pub struct Collectors {
-    /// Process times.
     pub pt: PtCollector,
     /// Daemons; absent if no snapshots are taken.
     pub daemons: Reading<DaemonCollector>,

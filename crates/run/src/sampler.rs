@@ -42,9 +42,7 @@ pub struct DuetRequest<'a> {
 pub enum HookKind {
     /// Before the first sample of its program.
     Setup,
-    /// Before each sample.
     Prepare,
-    /// After each sample.
     Conclude,
     /// After the last sample of its program.
     Cleanup,
@@ -64,7 +62,6 @@ impl HookKind {
 
 /// A hook to run.
 pub struct Hook<'a> {
-    /// When it runs.
     pub kind: HookKind,
     /// Index of its program in the plan.
     pub series: u32,

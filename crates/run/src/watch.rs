@@ -13,17 +13,14 @@ use tarebench_sys::signals::Signals;
 
 /// Share of a CPU that the snapshots may take.
 const SHARE: f64 = 0.0005;
-/// Shortest slice.
 const SHORTEST: Nanos = Nanos(1_000_000_000);
 /// Least interval that is used, whatever was asked for.
 const LEAST: Nanos = Nanos(1_000_000);
 /// Slices of this much time are stored together; at most these are lost if tare is killed.
 const TOGETHER: Nanos = Nanos(10_000_000_000);
 
-/// Stores slices durably.
 pub type SliceSink<'a> = dyn FnMut(&RecordingChunk) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a;
 
-/// Records the machine.
 pub struct Watcher {
     collector: DaemonCollector,
 }

@@ -159,7 +159,6 @@ pub struct MapSpec<'a> {
     pub flags: u32,
 }
 
-/// Creates a map.
 pub fn create_map(map: MapSpec<'_>) -> SysResult<OwnedFd> {
     let attributes = MapAttributes {
         map_type: map.kind,
@@ -196,7 +195,6 @@ pub struct ProgramSpec<'a> {
     pub name: &'a str,
     /// What it is attached to.
     pub kind: ProgramKind,
-    /// All its functions'.
     pub instructions: &'a [[u8; 8]],
     /// As the kernel wants it.
     pub license: &'a CStr,

@@ -122,7 +122,6 @@ impl Leaf {
         }
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

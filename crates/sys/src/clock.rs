@@ -161,7 +161,6 @@ pub fn stamp_after() -> Stamp {
 pub struct CounterRate(Option<(Nanos, Cycles)>);
 
 impl CounterRate {
-    /// Reads both.
     pub fn begin() -> CounterRate {
         // The pair with the least time around the counter's reading, of five: an interrupt between the two is left out.
         let pair = |_| {

@@ -6,7 +6,6 @@ use tarebench_core::base::reading::Absent;
 /// A system call or a kernel file that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SysError {
-    /// A call failed.
     #[error("{what}: {cause}")]
     Call {
         /// What was tried, with its object.

@@ -24,7 +24,6 @@ enum CountMode {
     UserOnly,
 }
 
-/// Events that count.
 pub struct CountingEvents(Vec<(CounterEvent, OpenEvent)>);
 
 /// In which mode an event is counted, with its descriptor; or why it is not.

@@ -89,7 +89,6 @@ struct Needs {
 
 /// A cgroup that is made for the guard.
 struct OwnCgroup {
-    /// To enter it.
     procs: File,
     /// To leave it for the one above.
     procs_above: File,

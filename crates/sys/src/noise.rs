@@ -63,7 +63,6 @@ fn phases(iterations: u64, first: &AtomicU64, into: &[AtomicU64], most: u64) {
     }
 }
 
-/// What to measure.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// On which CPUs, at once.
@@ -96,11 +95,9 @@ impl Setup {
 /// What one CPU measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredCpu {
-    /// Which.
     pub cpu: u32,
     /// The thread that had the phases.
     pub tid: i32,
-    /// How it ended.
     pub ended: PhasesEnd,
     /// What each phase took, in units of the counter, the reading of the counter included.
     pub durations: Vec<u64>,

@@ -12,7 +12,6 @@ use std::path::Path;
 /// What a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenPurpose {
-    /// To read it.
     Read,
     /// To append to it; it is created if there is none.
     Append,

@@ -39,7 +39,6 @@ pub(crate) const EXCLUDE_USER: u64 = 1 << 4;
 pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
 pub(crate) const EXCLUDE_HV: u64 = 1 << 6;
 pub(crate) const ENABLE_ON_EXEC: u64 = 1 << 12;
-/// PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING.
 pub(crate) const TIMES: u64 = 3;
 const FD_CLOEXEC: libc::c_ulong = 1 << 3;
 
@@ -86,12 +85,10 @@ impl TaskClock {
 pub enum CacheLevel {
     /// The first, data that are loaded.
     First,
-    /// The last, all.
     Last,
 }
 
 impl CacheLevel {
-    /// Both.
     pub const ALL: [CacheLevel; 2] = [CacheLevel::First, CacheLevel::Last];
 }
 
@@ -171,7 +168,6 @@ pub fn hardware_counters() -> SysResult<()> {
 /// Core cycles of the calling thread in user mode, read by an instruction (`rdpmc`), without a system call.
 #[cfg(target_arch = "x86_64")]
 pub struct CoreCycles {
-    /// Keeps the event.
     _file: std::fs::File,
     page: *mut libc::c_void,
 }
@@ -265,7 +261,6 @@ impl CoreCycles {
         Err(SysError::io("read a hardware counter by an instruction", cause))
     }
 
-    /// Not available.
     pub fn read(&self) -> Option<u64> {
         None
     }

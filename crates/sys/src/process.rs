@@ -19,7 +19,6 @@ pub fn own_tid() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Effective user id.
 pub fn effective_uid() -> u32 {
     // SAFETY: no preconditions.
     unsafe { libc::geteuid() }

@@ -40,14 +40,10 @@ pub struct Stat {
     pub pid: i32,
     /// Command name, which may hold anything, parentheses and newlines too.
     pub comm: Comm,
-    /// State letter.
     pub state: u8,
-    /// Parent.
     pub ppid: i32,
-    /// Process group.
     pub pgrp: i32,
     pub session: i32,
-    /// PF_KTHREAD is set.
     pub kernel_thread: bool,
     /// Start time since boot, in units of 1 / USER_HZ s.
     pub start_ticks: u64,

@@ -22,7 +22,6 @@ pub struct SnapshotEntry {
     pub ppid: i32,
     /// Start time since boot, in 1 / USER_HZ s; with `pid` it identifies the process.
     pub start_ticks: u64,
-    /// Command name.
     pub comm: Comm,
     pub kernel_thread: bool,
     /// CPU time so far.
@@ -41,7 +40,6 @@ impl SnapshotEntry {
 /// All processes at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// Ascending by pid.
     pub entries: Vec<SnapshotEntry>,
     /// How long it took to make.
     pub took: Nanos,
@@ -56,7 +54,6 @@ enum CpuSource {
     Schedstat,
 }
 
-/// Takes snapshots.
 pub struct SnapshotReader {
     proc_path: PathBuf,
     proc: File,

@@ -28,17 +28,11 @@ pub enum Scheduling {
 /// A user to become.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// User id.
     pub uid: u32,
-    /// Primary group id.
     pub gid: u32,
-    /// Supplementary groups.
     pub groups: Vec<u32>,
-    /// Login name.
     pub name: Vec<u8>,
-    /// Home folder.
     pub home: Vec<u8>,
-    /// Login shell.
     pub shell: Vec<u8>,
     /// Set-user-ID programs and file capabilities keep their effect (PR_SET_NO_NEW_PRIVS is not set).
     pub new_privileges: bool,
@@ -205,7 +199,6 @@ impl Launch {
         self.cpus = Some(cpus);
     }
 
-    /// Sets its scheduling.
     pub fn scheduling(&mut self, scheduling: Scheduling) {
         self.scheduling = Some(scheduling);
     }

@@ -3,13 +3,9 @@
 /// What `uname` says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uname {
-    /// Host name.
     pub node: String,
-    /// Kernel release.
     pub release: String,
-    /// Kernel version.
     pub version: String,
-    /// Architecture.
     pub machine: String,
 }
 

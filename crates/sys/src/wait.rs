@@ -124,9 +124,7 @@ pub enum ProcessEnd {
 /// A process that was reaped.
 #[derive(Clone, Copy, Debug)]
 pub struct Reaped {
-    /// Its id.
     pub pid: i32,
-    /// How it ended.
     pub ended: ProcessEnd,
     /// CPU time of it and of all descendants that were waited for.
     pub cpu: CpuTime,

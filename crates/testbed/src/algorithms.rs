@@ -94,7 +94,6 @@ pub fn binary_search(n: u64) {
     black_box(found);
 }
 
-/// φⁿ.
 pub fn fibonacci(n: u64) -> u64 {
     if n < 2 { n } else { black_box(fibonacci(n - 1)) + black_box(fibonacci(n - 2)) }
 }

@@ -59,8 +59,6 @@ pub enum Hint {
     OtherTimeOrDuet,
     /// Take more samples, or compare by duets.
     MoreSamplesOrDuet,
-    /// Correct without pausing.
     WithoutGate,
-    /// Allow longer pauses.
     LongerPauses,
 }

@@ -35,9 +35,7 @@ impl fmt::Display for Absent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading<T> {
-    /// What was read.
     Value(T),
-    /// Why nothing was.
     Absent(Absent),
 }
 

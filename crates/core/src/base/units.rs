@@ -34,7 +34,6 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// In milliseconds.
     pub fn millis(self) -> f64 {
         self.0 as f64 / 1e6
     }

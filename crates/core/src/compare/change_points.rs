@@ -64,7 +64,6 @@ pub struct LevelStep {
 pub struct FoundLevels {
     /// At least one, unless the series is empty.
     pub levels: Vec<SeriesLevel>,
-    /// One less.
     pub changes: Vec<LevelStep>,
     /// The smallest change in the middle of such a series that is found in 95 of 100 cases; `None` below twice
     /// [`SHORTEST`] points.

@@ -101,7 +101,6 @@ pub struct DuetAccount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum DuetWeight {
-    /// By nice values.
     Nice(i8),
     /// By `cpu.weight` of its cgroup, where that has the controller.
     Cgroup(u32),
@@ -230,7 +229,6 @@ impl AloneEvidence {
         self.complete = counted && self.times.is_some();
     }
 
-    /// What is known.
     pub fn times(&self) -> Option<AloneTimes> {
         self.times
     }

@@ -71,7 +71,6 @@ pub struct GangSummary {
     pub switches: u32,
     /// The median of the duets' medians, and the largest time of all.
     pub stopping: Option<SwitchTimes>,
-    /// The same.
     pub continuing: Option<SwitchTimes>,
     /// Times that a tree did not stand still soon enough, in all.
     pub late: u32,
@@ -119,7 +118,6 @@ impl SliceLengths {
         SliceLengths(generator(seed, RandomPurpose::Slices, u64::from(seq)))
     }
 
-    /// The next one.
     pub fn draw(&mut self) -> Nanos {
         let [shortest, longest] = SLICES;
         let span = u32::try_from((longest - shortest).0).unwrap_or(0);

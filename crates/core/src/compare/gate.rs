@@ -110,7 +110,6 @@ pub struct SideTimes {
     pub base_interval: Result<Interval, NoInterval>,
     pub head: f64,
     pub head_interval: Result<Interval, NoInterval>,
-    /// Executions of each.
     pub samples: u32,
 }
 

@@ -19,7 +19,6 @@ const SHOWN: usize = 60;
 /// Why a gate cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadGate {
-    /// In its plan.
     #[error("its plan has {0}")]
     Plan(&'static str),
     #[error("it has results of {measured} benchmarks, expected {planned} as in its plan")]
@@ -29,7 +28,6 @@ pub enum BadGate {
         /// From 1.
         row: usize,
         name: String,
-        /// What is wrong.
         what: &'static str,
     },
 }

@@ -115,9 +115,7 @@ pub struct BenchmarkHistory {
 /// A build of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HistoryBuild {
-    /// Full commit id.
     pub commit: Option<String>,
-    /// With uncommitted changes.
     pub modified: bool,
     /// What a gate called it.
     pub name: Option<String>,
@@ -173,9 +171,7 @@ pub struct HistoryChange {
 /// Builds that are connected to each other, but not to the anchor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ApartBuilds {
-    /// How many.
     pub builds: usize,
-    /// The newest one.
     pub newest: HistoryBuild,
 }
 
@@ -230,7 +226,6 @@ pub fn report(gates: &[HistoryGate], plan: &HistoryPlan) -> Result<HistoryReport
     Ok(HistoryReport { gates: gates.len(), benchmarks: histories.collect() })
 }
 
-/// Distinguishes builds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BuildKey {
     Commit(String),
@@ -512,7 +507,6 @@ fn kept_base(order: &[usize], pairs: &[BuildPair]) -> Option<usize> {
 
 /// Groups of connected builds.
 struct BuildGroups {
-    /// By build.
     group: Vec<usize>,
     /// Members in order of time, of groups with more than one.
     members: BTreeMap<usize, Vec<usize>>,

@@ -252,7 +252,6 @@ struct EliminatedBuild {
     sum: f64,
 }
 
-/// Conductances by neighbour.
 type BuildLinks = BTreeMap<usize, f64>;
 
 fn link(links: &mut [BuildLinks], a: usize, b: usize, conductance: f64) {
@@ -454,7 +453,6 @@ mod tests {
             }
         }
 
-        /// Covariances are symmetric.
         #[test]
         fn covariances_are_symmetric(
             ends in proptest::collection::vec((0..8_usize, 0..8_usize, 0.01..1.0_f64), 1..20),

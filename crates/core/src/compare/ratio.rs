@@ -16,7 +16,6 @@ pub struct Ratio {
     pub ratio: f64,
     /// Sign-test interval, at least 95%.
     pub interval: Result<Interval, NoInterval>,
-    /// Pairs used.
     pub pairs: u32,
     /// Pairs without a ratio, because a time in them is not greater than 0.
     pub without_ratio: u32,
@@ -74,7 +73,6 @@ pub enum RatioBasis {
     /// Executions alone, paired by round.
     #[default]
     Alone,
-    /// Executions together.
     Duets,
 }
 

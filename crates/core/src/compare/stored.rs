@@ -56,7 +56,6 @@ pub struct StoredPlan {
 pub struct ComparedRun {
     /// Number in the store where it was compared.
     pub run: i64,
-    /// Identity across stores.
     pub uuid: String,
     /// When it began, since 1970.
     pub created: Nanos,
@@ -115,7 +114,6 @@ pub struct BlockMetric {
     pub name: String,
     pub ratio: f64,
     pub interval: Result<Interval, NoInterval>,
-    /// Rounds used.
     pub pairs: u32,
 }
 
@@ -137,7 +135,6 @@ pub struct BlockRatio {
     pub basis: RatioBasis,
     pub ratio: f64,
     pub interval: Result<Interval, NoInterval>,
-    /// Blocks used.
     pub pairs: u32,
 }
 
@@ -171,7 +168,6 @@ pub struct LeftOutProgram {
 /// An earlier or later run of the store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PastRun {
-    /// Identity across stores.
     pub uuid: String,
     /// When it began, since 1970.
     pub created: Nanos,

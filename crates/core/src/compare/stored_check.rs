@@ -33,11 +33,9 @@ pub enum BadComparison {
     Whole(&'static str),
     #[error("{list} {row} has {what}")]
     Row {
-        /// What it is.
         list: &'static str,
         /// From 1.
         row: usize,
-        /// What is wrong.
         what: &'static str,
     },
 }

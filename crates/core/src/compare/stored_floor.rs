@@ -82,7 +82,6 @@ pub(crate) struct FloorQuestion<'a> {
     pub same_machine: bool,
     /// Time between the two runs.
     pub apart: Nanos,
-    /// Without history.
     pub assumed: f64,
 }
 

@@ -28,7 +28,6 @@ pub enum DocumentKind {
 }
 
 impl DocumentKind {
-    /// All of them.
     pub const ALL: [DocumentKind; 7] = [
         DocumentKind::Run,
         DocumentKind::Profile,
@@ -145,7 +144,6 @@ pub struct DocumentHead {
     pub title: String,
     /// When it began, since 1970.
     pub created: Nanos,
-    /// Where it stands.
     pub status: Status,
     /// Version of what measured it.
     pub tool: String,

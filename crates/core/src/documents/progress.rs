@@ -7,9 +7,7 @@ use crate::base::units::Nanos;
 pub enum MeasuringStep {
     /// The calibration of noise.
     Calibration,
-    /// Phases of noise.
     Phases {
-        /// Of which grain.
         grain: Nanos,
         /// How long they should take.
         expected: Nanos,
@@ -18,21 +16,18 @@ pub enum MeasuringStep {
     Cells {
         /// Those that are measured.
         done: usize,
-        /// All of them.
         of: usize,
         /// Time left, as those of the round before took it; `None` in the first round.
         left: Option<Nanos>,
     },
     /// A slice of a recording of daemons.
     Recorded {
-        /// What is recorded.
         done: Nanos,
         /// All that is to be.
         total: Nanos,
         /// Length of a slice.
         interval: Nanos,
     },
-    /// An activity trace.
     Trace {
         /// How long it takes.
         duration: Nanos,
@@ -44,9 +39,7 @@ pub enum MeasuringStep {
 pub struct GateStep<'a> {
     /// Number of the benchmark that is measured, from 1.
     pub benchmark: usize,
-    /// All benchmarks.
     pub of: usize,
-    /// Its name.
     pub name: &'a str,
     /// Blocks that are measured; 0 with `planned` 0: whether it suits duets is being found out.
     pub blocks: u32,

@@ -5,7 +5,6 @@ use crate::base::units::Nanos;
 use crate::kbest::timing::Timing;
 use serde::{Deserialize, Serialize};
 
-/// Marks the file.
 pub const FORMAT: &str = "tare-bench";
 /// The version that is written, and the latest that is read.
 pub const VERSION: u32 = 1;
@@ -26,7 +25,6 @@ pub struct Bench {
     pub name: String,
     /// When it began, since 1970.
     pub created: Nanos,
-    /// Where.
     pub machine: BenchMachine,
     /// In the order of their execution.
     pub rows: Vec<BenchResult>,
@@ -35,36 +33,29 @@ pub struct Bench {
 /// What the library knows of the machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchMachine {
-    /// Host name.
     pub name: String,
     /// Kernel release, as `uname -r`.
     pub kernel: String,
     /// Architecture, as `uname -m`.
     pub architecture: String,
-    /// CPU model.
     pub cpu: Reading<String>,
-    /// CPUs online.
     pub cpus: u32,
 }
 
-/// One benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BenchResult {
     pub name: String,
-    /// What was measured.
     pub timing: Timing,
 }
 
 /// What is no file of benchmarks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBench {
-    /// Something else.
     #[error("its format is {0:?}, expected \"{FORMAT}\"")]
     Format(String),
     /// From a later library.
     #[error("its version is {0}, expected at most {VERSION}: use a newer tare")]
     Version(u32),
-    /// Nothing was measured.
     #[error("it has no benchmarks, expected at least one")]
     Empty,
     /// A row that cannot be.
@@ -73,7 +64,6 @@ pub enum BadBench {
         /// From 1.
         row: usize,
         name: String,
-        /// What is wrong.
         what: &'static str,
     },
 }

@@ -14,7 +14,6 @@ pub const COST: f64 = 0.01;
 /// Period of the tick, ns, where the machine does not report it: CONFIG_HZ of 250.
 const TICK: f64 = 4e6;
 
-/// How to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockMethod {
@@ -30,7 +29,6 @@ pub enum ClockMethod {
     Runs,
 }
 
-/// Why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockReason {
@@ -48,11 +46,9 @@ pub enum ClockReason {
     NoCounter,
 }
 
-/// The advice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockChoice {
     pub clock: ClockKind,
-    /// How.
     pub method: ClockMethod,
     /// Why, the most important first.
     pub reasons: Vec<ClockReason>,

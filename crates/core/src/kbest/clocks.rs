@@ -60,7 +60,6 @@ pub enum ReadingMethod {
     Instruction,
     /// A function of the kernel's in the program's own memory.
     Vdso,
-    /// A system call.
     Call,
     /// Several: open file, read.
     File,
@@ -79,7 +78,6 @@ pub enum Steering {
 }
 
 impl ClockKind {
-    /// What it counts.
     pub fn counts(self) -> ClockCounts {
         match self {
             ClockKind::ThreadCpu
@@ -110,7 +108,6 @@ impl ClockKind {
 /// A mechanism as it is on this machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mechanism {
-    /// Which.
     pub kind: ClockKind,
     /// What it costs and resolves.
     pub measured: Reading<MeasuredClock>,

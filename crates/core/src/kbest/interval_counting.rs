@@ -6,7 +6,6 @@ use serde::Serialize;
 /// In which mode a process has the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Its own instructions.
     User,
     /// The kernel's on its behalf.
     Kernel,
@@ -63,7 +62,6 @@ pub struct ClockTickRate {
     pub estimate: f64,
     /// More than this: both readings are whole numbers of ticks.
     pub low: f64,
-    /// Less than this.
     pub high: f64,
 }
 

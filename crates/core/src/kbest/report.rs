@@ -6,7 +6,6 @@ use crate::kbest::clocks::ClockKind;
 use crate::kbest::timing::{Cache, Timing, TimingStanding, Trial};
 use serde::Serialize;
 
-/// Benchmarks, computed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BenchReport {
     /// In the order of their execution.
@@ -24,7 +23,6 @@ pub struct BenchRow {
     pub spread: Reading<f64>,
     /// How reliable the time is.
     pub standing: TimingStanding,
-    /// Trials made.
     pub trials: usize,
     /// Trials that must agree.
     pub k: u32,

@@ -40,7 +40,6 @@ pub enum BadParameters {
     /// No trial would be kept.
     #[error("K is 0, expected at least 1")]
     K,
-    /// Not a tolerance.
     #[error("epsilon is {0}, expected a finite number of at least 0: the share by which the K fastest may differ")]
     Epsilon(f64),
     /// It could never converge, or never end.
@@ -162,14 +161,12 @@ impl KBest {
 /// What the trials came to, in their unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SchemeOutcome {
-    /// The fastest.
     pub value: f64,
     /// The K fastest, ascending; fewer if fewer were made.
     pub best: Vec<f64>,
     /// How far they are apart, (vK - v1) / v1: no bound on the error, which the book found to be ten times the value while this
     /// was below 0.001. 0 where the fastest is 0.
     pub spread: f64,
-    /// Trials made.
     pub trials: u32,
     /// Whether the K fastest agree.
     pub converged: bool,

@@ -28,7 +28,6 @@ pub struct Compensation {
     pub period: f64,
 }
 
-/// One trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trial {
     /// Units of the clock from before the first execution to after the last.
@@ -52,7 +51,6 @@ pub struct Trial {
     pub core_cycles: Option<u64>,
 }
 
-/// A measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
     pub clock: ClockKind,

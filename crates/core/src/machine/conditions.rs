@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Described")]
 pub struct Conditions {
-    /// The machine.
     host: Host,
     /// [`fingerprint`] of the two others; computed again when it is read.
     fingerprint: String,
@@ -37,7 +36,6 @@ impl Conditions {
         Conditions { host, fingerprint, factors }
     }
 
-    /// The machine.
     pub fn host(&self) -> &Host {
         &self.host
     }

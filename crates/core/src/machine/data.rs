@@ -3,7 +3,6 @@
 use crate::base::reading::{Absent, Reading};
 use serde::{Deserialize, Serialize};
 
-/// The machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Host {
     pub name: String,
@@ -19,18 +18,15 @@ pub struct Host {
     pub architecture: String,
     /// Distribution's pretty name.
     pub distribution: Reading<String>,
-    /// CPU model.
     pub cpu: Reading<String>,
     /// Revision of the CPU's microcode, as in `/proc/cpuinfo`.
     #[serde(default = "not_read")]
     pub microcode: Reading<String>,
-    /// CPUs online.
     pub cpus: u32,
     /// Memory in bytes.
     pub memory: Reading<u64>,
     /// Hypervisor, if the machine is virtual; `Value("none")` if it is not.
     pub hypervisor: Reading<String>,
-    /// Kernel clock source.
     pub clock_source: Reading<String>,
     /// Cycle counter's frequency in Hz, measured against CLOCK_MONOTONIC_RAW.
     pub cycle_counter_hz: Reading<f64>,
@@ -60,7 +56,6 @@ pub struct Factor {
     pub step: u8,
     /// Short name, e.g. `ntp`.
     pub name: String,
-    /// As found.
     pub standing: Standing,
     /// What was read, in words.
     pub finding: String,

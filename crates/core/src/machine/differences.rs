@@ -15,7 +15,6 @@ pub struct ConditionDifference {
     pub second: Option<String>,
 }
 
-/// What can differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "name", rename_all = "snake_case")]
 pub enum ConditionKind {

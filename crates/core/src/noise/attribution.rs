@@ -23,9 +23,7 @@ const LONGEST: f64 = 0.001;
 /// What interrupted the phases of a CPU (table 3).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InterruptionSource {
-    /// What.
     pub reason: ExplainedCause,
-    /// How often.
     pub count: u64,
     /// Its self time within phases, excluding nested interruptions.
     pub time: Nanos,
@@ -39,13 +37,10 @@ pub struct Residual {
     /// This kind and those before it are; `None`: nothing is.
     pub minus: Option<InterruptionKind>,
     pub mean: f64,
-    /// Standard deviation.
     pub std_dev: Option<f64>,
-    /// Shortest.
     pub min: f64,
     /// 99.9% of the phases have no more left.
     pub most: f64,
-    /// Longest.
     pub max: f64,
     /// By how much `most` is over the shortest, as a share of it.
     pub span: Option<f64>,
@@ -58,9 +53,7 @@ pub struct Residual {
 pub struct Attribution {
     /// Phases that the recorded kernel events cover.
     pub phases: usize,
-    /// What they took.
     pub time: Nanos,
-    /// The largest first.
     pub sources: Vec<InterruptionSource>,
     /// With everything, then minus one kind after the other: steal time if there was any, interrupt entry and exit
     /// overhead if it is known.

@@ -16,7 +16,6 @@ const STOLEN: u8 = 3;
 /// Bytes that are no durations, or no events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadBlob {
-    /// Another format.
     #[error("the first byte is {found:?}, expected {expected}")]
     Format {
         /// The byte, if there is one.

@@ -25,7 +25,6 @@ use std::num::NonZeroU64;
 const BLOCKS: u32 = 100;
 /// Fewest phases in a block.
 const SHORTEST: u32 = 10;
-/// Fewest blocks.
 const FEWEST: u32 = 20;
 /// So far from the shortest, classes are looked up. (There are fewer than 2^16 of them, see [`edges`].)
 const NEAR: u64 = 1 << 20;
@@ -81,7 +80,6 @@ impl PhaseBlocks {
         Some(PhaseBlocks { rows: rows.collect(), least, tail })
     }
 
-    /// How many blocks.
     pub(crate) fn number(&self) -> usize {
         self.rows.len()
     }

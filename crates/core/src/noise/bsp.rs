@@ -34,7 +34,6 @@ pub struct Bsp {
 pub struct Rank {
     /// The node, as the MPI names it.
     pub host: String,
-    /// Where it ran.
     pub cpu: u32,
     /// On how many CPUs it might run.
     pub allowed: u32,
@@ -54,7 +53,6 @@ pub struct Rank {
     /// The same until the rank had passed the barrier.
     #[serde(skip)]
     pub whole: Vec<u64>,
-    /// Barriers without work.
     #[serde(skip)]
     pub empty: Vec<u64>,
 }
@@ -67,7 +65,6 @@ pub enum BadBsp {
     Read {
         /// Which, from 1.
         line: u64,
-        /// Why.
         cause: String,
     },
     /// Something else than expected.

@@ -61,9 +61,7 @@ pub struct BspJob {
 /// What is to be known of one rank; ns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankRow {
-    /// Its node.
     pub host: String,
-    /// Where it ran.
     pub cpu: u32,
     /// Time of an iteration by its own calibration.
     pub per_iteration: f64,
@@ -73,13 +71,11 @@ pub struct RankRow {
     pub work: Summary,
 }
 
-/// The whole comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BspComparison {
     /// The shortest phase of all, ns, to which slowdowns refer.
     pub shortest: u64,
     pub nodes: usize,
-    /// By number.
     pub ranks: Vec<RankRow>,
     /// Ranks first, then nodes if there is one with several ranks; by size.
     pub jobs: Vec<BspJob>,

@@ -12,11 +12,7 @@ use crate::statistics::series::{Values, median_of_sorted, moments};
 pub enum NotCalibrated {
     /// Of fewer than ten timings there is no second decile; of none, nothing.
     #[error("{have} timings, expected at least {need}")]
-    TooFew {
-        /// There are.
-        have: usize,
-        need: usize,
-    },
+    TooFew { have: usize, need: usize },
     /// The loop took no time, or a negative one: the clock is too coarse for it, or it has no iterations.
     #[error("a loop of {iterations} iterations took {time}, expected both to be greater than 0")]
     NoTime {
@@ -27,7 +23,6 @@ pub enum NotCalibrated {
     /// No number of iterations takes this time.
     #[error("a loop cannot take {grain}, as reading the clock takes {overhead}: expected a longer, finite grain")]
     Grain {
-        /// Wanted length.
         grain: f64,
         /// What is not the loop's.
         overhead: f64,

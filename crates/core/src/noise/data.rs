@@ -12,10 +12,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "policy", rename_all = "snake_case")]
 pub enum PhaseScheduling {
-    /// The default scheduler.
     #[default]
     Other,
-    /// SCHED_FIFO.
     Fifo {
         /// 1 to 98.
         priority: u8,
@@ -26,14 +24,12 @@ pub enum PhaseScheduling {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PhaseSource {
-    /// Measured here.
     #[default]
     Measured,
     /// Read from a file of another tool or machine; of the plan then only the grain and the unit are known.
     Imported {
         /// What the file has: `durations` or `detours`.
         form: String,
-        /// Its name.
         file: String,
     },
 }
@@ -60,7 +56,6 @@ pub struct NoisePlan {
     pub tick: Option<KernelTick>,
     /// On these CPUs at once.
     pub cpus: Vec<u32>,
-    /// How.
     pub sched: PhaseScheduling,
     /// Lengths of undisturbed phases, one after the other.
     pub grains: Vec<Nanos>,
@@ -81,7 +76,6 @@ pub struct NoisePlan {
 /// The calibration; its timings are the blob ([`crate::noise::blob::durations`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibrated {
-    /// On which CPU.
     pub cpu: u32,
     /// Iterations in each timing.
     pub iterations: u64,
@@ -102,13 +96,11 @@ impl Calibrated {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PhasesEnd {
-    /// All were measured.
     Complete,
     /// The time was over.
     TimeOver,
     /// By a signal to tare.
     Interrupted {
-        /// Which.
         signal: i32,
     },
     /// Real-time phases that took far longer than they should.
@@ -120,19 +112,15 @@ pub enum PhasesEnd {
 /// Phases on one CPU, back to back; their durations are the blob ([`crate::noise::blob::durations`]), in units of the counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Wanted length.
     pub grain: Nanos,
     /// Iterations of the loop in each.
     pub iterations: u64,
-    /// On which CPU.
     pub cpu: u32,
-    /// How it ended.
     pub ended: PhasesEnd,
     /// The counter, from the beginning of the first phase, beside CLOCK_MONOTONIC: before the first, after the last.
     pub pairs: Vec<ClockPair>,
     /// Switches to another task that the kernel counted; `None` if the process was killed.
     pub switches: Option<u64>,
-    /// Page faults, likewise.
     pub faults: Option<u64>,
     /// Cache misses in user mode and the kernel, of the last level, all phases together.
     pub cache_misses: Reading<u64>,
@@ -200,7 +188,6 @@ pub enum NoisePart {
 /// Phases with their durations, and the recorded kernel events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phases {
-    /// What they are.
     pub series: Series,
     /// What each took, in units of the counter.
     pub durations: Vec<u64>,
@@ -211,9 +198,7 @@ pub struct Phases {
 /// The kernel's record of a CPU, with what is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
-    /// What it is.
     pub record: KernelRecord,
-    /// By their beginnings.
     pub events: Vec<CpuEvent>,
     /// What the hypervisor took, in the order of the times at which the kernel saw it.
     pub stolen: Vec<Stolen>,
@@ -272,7 +257,6 @@ pub enum Heuristic {
 /// What one iteration takes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseCalibration {
-    /// What was taken.
     pub heuristic: Heuristic,
     /// How many timings there were.
     pub timings: usize,

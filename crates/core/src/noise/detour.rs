@@ -40,12 +40,7 @@ pub enum BadDetours {
     Order(#[from] BadOrder),
     /// A length that must be over 0.
     #[error("{what} is {} ns, expected more than 0", length.0)]
-    NoLength {
-        /// Which.
-        what: &'static str,
-        /// What was given.
-        length: Nanos,
-    },
+    NoLength { what: &'static str, length: Nanos },
     /// More quanta than can be held in memory.
     #[error("{quanta} quanta, expected at most {MOST_QUANTA}: a longer quantum gives fewer")]
     TooManyQuanta {
@@ -89,7 +84,6 @@ pub fn detours(
 }
 
 impl Detours {
-    /// Time in detours.
     pub fn total(&self) -> Nanos {
         self.detours.iter().map(|d| d.duration).sum()
     }
@@ -147,7 +141,6 @@ pub fn replayed(detours: &[Detour], end: Nanos, grain: Nanos) -> Result<Vec<Nano
 pub struct Ftq {
     /// When the first began.
     pub start: Nanos,
-    /// Length of each.
     pub quantum: Nanos,
     /// Work done in each, in phases.
     pub work: Vec<f64>,
@@ -191,9 +184,7 @@ pub fn fixed_time(phases: impl Iterator<Item = WorkPhase> + Clone, quantum: Nano
 /// Fixed work quanta: what each took, and the usual figures of the excess.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fwq {
-    /// What each took.
     pub durations: Vec<Nanos>,
-    /// The shortest.
     pub min: Nanos,
     /// Mean of what they took over the shortest, as a share of it; `None` if that is 0.
     pub mean_excess: Option<f64>,

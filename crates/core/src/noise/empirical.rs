@@ -100,17 +100,14 @@ impl Distribution {
         &self.steps
     }
 
-    /// How many phases.
     pub fn total(&self) -> NonZeroU64 {
         self.total
     }
 
-    /// The shortest phase.
     pub fn min(&self) -> u64 {
         self.steps.first().map_or(0, |s| s.duration)
     }
 
-    /// The longest phase.
     pub fn max(&self) -> u64 {
         self.steps.last().map_or(0, |s| s.duration)
     }

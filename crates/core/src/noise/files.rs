@@ -15,12 +15,10 @@ pub enum BadFile {
     Line {
         /// From 1.
         line: usize,
-        /// Its beginning.
         text: String,
         /// What it should be.
         expected: &'static str,
     },
-    /// Nothing but comments.
     #[error("there is no line with a number in it")]
     Empty,
 }

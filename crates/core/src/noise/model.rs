@@ -28,7 +28,6 @@ impl Probability {
         Probability(p.clamp(0.0, 1.0))
     }
 
-    /// The number.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -98,7 +97,6 @@ pub fn largest_p(alpha: Probability, n: NonZeroU64) -> Probability {
 pub enum MostNodes {
     /// One is too many.
     None,
-    /// So many.
     Nodes(NonZeroU64),
     /// As many as one likes: nothing is ever delayed, or nothing is asked; or beyond 2^53.
     Any,

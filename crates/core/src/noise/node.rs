@@ -33,7 +33,6 @@ pub enum NoNode {
     Order {
         /// Which, from 0.
         cpu: usize,
-        /// How.
         why: BadOrder,
     },
 }

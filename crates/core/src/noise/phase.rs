@@ -7,14 +7,12 @@ use serde::{Deserialize, Serialize};
 /// One execution of a fixed piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkPhase {
-    /// When it began.
     pub start: Nanos,
     /// How long it took.
     pub duration: Nanos,
 }
 
 impl WorkPhase {
-    /// When it ended.
     pub fn end(&self) -> Nanos {
         self.start + self.duration
     }
@@ -38,22 +36,10 @@ pub enum BadOrder {
     #[error(
         "{what} number {index} (from 0) begins too early, expected them in order of time, and phases without overlap"
     )]
-    TooEarly {
-        /// Phase or event.
-        what: &'static str,
-        /// Which.
-        index: usize,
-    },
+    TooEarly { what: &'static str, index: usize },
     /// It has a negative length.
     #[error("{what} number {index} (from 0) takes {} ns, expected at least 0", duration.0)]
-    Negative {
-        /// Phase or event.
-        what: &'static str,
-        /// Which.
-        index: usize,
-        /// Its length.
-        duration: Nanos,
-    },
+    Negative { what: &'static str, index: usize, duration: Nanos },
 }
 
 /// Checks that phases are in the order of time, don't overlap and have no negative length.

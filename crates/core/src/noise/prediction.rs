@@ -14,7 +14,6 @@ const MANY: u64 = 100;
 /// A 95% interval by block bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Lower bound.
     pub low: f64,
     /// Upper bound; `None` if there is none, since the tail may be so heavy that it has no mean.
     pub high: Option<f64>,

@@ -17,9 +17,7 @@ pub struct Proportion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} of {of}, expected at most {of}")]
 pub struct MoreThanAll {
-    /// Occurrences.
     pub count: u64,
-    /// Trials.
     pub of: u64,
 }
 
@@ -33,12 +31,10 @@ impl Proportion {
         Proportion { count: count.min(of.get()), of }
     }
 
-    /// Occurrences.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Trials.
     pub fn of(&self) -> NonZeroU64 {
         self.of
     }

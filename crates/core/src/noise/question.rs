@@ -9,7 +9,6 @@ use std::num::NonZeroU64;
 /// Largest of the default numbers of nodes.
 const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
 
-/// What is asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseQuestion {
     /// The chance that a phase of one node is delayed.
@@ -18,7 +17,6 @@ pub struct NoiseQuestion {
     pub delay: Option<Nanos>,
     /// Lengths of undisturbed phases, G; each greater than 0.
     pub grains: Vec<Nanos>,
-    /// Numbers of nodes.
     pub nodes: Vec<NonZeroU64>,
     /// The chance of a delay that a job can bear.
     pub alpha: Probability,
@@ -67,7 +65,6 @@ pub struct BadGrain {
     pub delay: Nanos,
 }
 
-/// Answers without measuring.
 pub fn answer(question: &NoiseQuestion) -> Result<ModelAnswer, BadGrain> {
     let (p, alpha) = (question.p, question.alpha);
     let mut laws = Vec::new();

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::num::NonZeroU64;
 
-/// Default delay thresholds.
 pub const DELAYS: [Nanos; 5] = [Nanos(1_000), Nanos(10_000), Nanos(100_000), Nanos(1_000_000), Nanos(10_000_000)];
 /// Most nodes of a job.
 const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
@@ -27,12 +26,10 @@ const MOST_NODES: NonZeroU64 = NonZeroU64::MIN.saturating_add(999_999);
 const CURVE_A_DECADE: NonZeroU64 = NonZeroU64::MIN.saturating_add(7);
 /// Of the survival function.
 const STEPS_A_DECADE: f64 = 8.0;
-/// Where phases ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PhasePlace {
     Cpu {
-        /// Which.
         cpu: u32,
     },
     /// On all CPUs at once: the slowest of each phase.
@@ -45,17 +42,13 @@ pub enum PhasePlace {
 /// A row of table 2; times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NoiseRow {
-    /// Where.
     pub place: PhasePlace,
-    /// How many.
     pub phases: u64,
     pub mean: f64,
     pub median: f64,
     /// Standard deviation; `None` of one phase.
     pub std_dev: Option<f64>,
-    /// Shortest.
     pub min: f64,
-    /// Longest.
     pub max: f64,
     /// Mean over the undisturbed phase by [`Grain::over`]; `None` if there is none.
     pub slowdown: Option<f64>,
@@ -77,9 +70,7 @@ pub struct Survival {
 pub struct Chance {
     /// Delayed by at least so much.
     pub delay: Nanos,
-    /// Phases that were.
     pub count: u64,
-    /// Their share.
     pub p: f64,
     /// 95% interval of the probability (Clopper and Pearson).
     pub interval: Interval,
@@ -109,7 +100,6 @@ pub struct ChancePoint {
 pub struct JobDelay {
     /// n.
     pub nodes: NonZeroU64,
-    /// The probability.
     pub chance: f64,
     /// From the interval of p.
     pub interval: Interval,
@@ -125,9 +115,7 @@ pub struct JobSlowdown {
 /// What interrupted the phases of a CPU, or why that is not known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Attributed {
-    /// Which.
     pub cpu: u32,
-    /// What.
     pub by: Reading<Attribution>,
 }
 
@@ -160,7 +148,6 @@ pub struct Grain {
     pub candidates: Vec<UndisturbedGrain>,
     /// Jobs on 1 to a million nodes; none without G.
     pub jobs: Vec<JobSlowdown>,
-    /// By CPU.
     pub attribution: Vec<Attributed>,
 }
 

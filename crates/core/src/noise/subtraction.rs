@@ -22,7 +22,6 @@ const LEAST_STOLEN: Nanos = Nanos(1_000);
 pub enum InterruptionKind {
     /// The timer tick.
     Tick,
-    /// Any other interrupt.
     Interrupt,
     /// Another task had the CPU.
     Preemption,
@@ -46,33 +45,26 @@ impl InterruptionKind {
 /// An interruption, on the clock of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interruption {
-    /// When it began.
     pub start: Nanos,
     /// How long it took, all included that was nested in it.
     pub duration: Nanos,
-    /// What it was.
     pub kind: InterruptionKind,
     /// It has a separate kernel entry, as hardware interrupts do and softirqs do not.
     pub enters: bool,
 }
 
-/// Time by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parts {
     /// Timer ticks.
     pub tick: Nanos,
-    /// Other interrupts.
     pub interrupt: Nanos,
-    /// Other tasks.
     pub preemption: Nanos,
-    /// The hypervisor.
     pub steal: Nanos,
     /// Ways into interrupts and out.
     pub entry: Nanos,
 }
 
 impl Parts {
-    /// Of one kind.
     pub fn of(&self, kind: InterruptionKind) -> Nanos {
         match kind {
             InterruptionKind::Tick => self.tick,
@@ -88,7 +80,6 @@ impl Parts {
         InterruptionKind::ALL.into_iter().filter(|k| *k <= kind).map(|k| self.of(k)).sum()
     }
 
-    /// Of all kinds.
     pub fn sum(&self) -> Nanos {
         self.up_to(InterruptionKind::Entry)
     }
@@ -109,7 +100,6 @@ impl Parts {
 pub struct Interrupted {
     /// Which of the phases, from 0.
     pub phase: usize,
-    /// What it took.
     pub duration: Nanos,
     /// For how long, never more than the phase took.
     pub parts: Parts,
@@ -244,9 +234,7 @@ impl<P: Iterator<Item = (usize, WorkPhase)>> ChargedPhases<P> {
 /// An interrupt that took longer than such a one usually does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlongInterrupt {
-    /// When it began.
     pub start: Nanos,
-    /// When it ended.
     pub end: Nanos,
     /// By how much it was longer.
     pub over: Nanos,

@@ -43,26 +43,14 @@ pub struct Tail {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoTail {
-    /// Too few phases.
     #[error("{have} phases over a threshold, {need} needed")]
-    TooFew {
-        /// Over the threshold.
-        have: u64,
-        need: u64,
-    },
+    TooFew { have: u64, need: u64 },
     /// The slowest phases take few different times.
     #[error("the slowest phases have {have} different durations, {need} needed")]
-    Alike {
-        /// Different durations.
-        have: usize,
-        need: usize,
-    },
+    Alike { have: usize, need: usize },
     /// The mean of the largest does not exist.
     #[error("the tail is too heavy for a mean: shape {shape:.2}, expected below 1")]
-    NoMean {
-        /// Fitted shape.
-        shape: f64,
-    },
+    NoMean { shape: f64 },
 }
 
 /// Fits the tail of a distribution.

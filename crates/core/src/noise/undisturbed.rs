@@ -22,7 +22,6 @@ pub enum UndisturbedRule {
 }
 
 impl UndisturbedRule {
-    /// All of them.
     pub const ALL: [UndisturbedRule; 3] =
         [UndisturbedRule::Minimum, UndisturbedRule::Mode, UndisturbedRule::Calibration];
 }

@@ -51,7 +51,6 @@ const INDIRECT_ALARM: f64 = 0.01;
 pub struct DirectEffect {
     /// Median there, ns.
     pub waited: f64,
-    /// Shortest there.
     pub min: Nanos,
     /// Longest in all other samples; 0 if there was none.
     pub max: Nanos,
@@ -62,7 +61,6 @@ pub struct DirectEffect {
 /// An infrequent daemon by the account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DaemonEffect {
-    /// Daemon family.
     pub daemon: String,
     /// Numbers of the samples that it disturbed, in the order of time.
     pub samples: Vec<u32>,
@@ -75,7 +73,6 @@ pub struct DaemonEffect {
 /// What the program normally waited for a daemon.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NormalWait {
-    /// Daemon family.
     pub daemon: String,
     /// Longest wait in a sample that it did not disturb.
     pub max: Nanos,

@@ -78,7 +78,6 @@ pub struct TooFew {
 pub enum ClusterPlace {
     /// In the central cluster.
     Central,
-    /// High: an L-sample.
     Arm,
     /// High, with most samples around it: drift of the machine; neither.
     Stretch,
@@ -89,11 +88,9 @@ pub enum ClusterPlace {
 pub struct Half {
     /// Number of the sample.
     pub number: u32,
-    /// Its elapsed time.
     pub elapsed: Nanos,
     /// Elapsed time over the trend, ns.
     pub excess: f64,
-    /// Where it lies.
     pub place: ClusterPlace,
 }
 

@@ -81,7 +81,6 @@ impl Basis {
 /// A row of EMP table XVI.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CutoffRow {
-    /// Daemon family.
     pub daemon: String,
     /// From the short run.
     pub short: Option<Basis>,
@@ -89,7 +88,6 @@ pub struct CutoffRow {
     pub long: Option<Basis>,
     /// The short run's periodicity; the long run's if that has none.
     pub periodicity: Periodicity,
-    /// What applies.
     pub cutoff: Cutoff,
     /// The daemon disturbed no sample noticeably ([`BYSTANDER`]): the papers' tables give it a cutoff nevertheless;
     /// here it is shown, and discards nothing.

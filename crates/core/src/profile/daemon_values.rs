@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 /// What was waited for a daemon, or executed by it, in each sample, ns; 0 in the samples without it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct DaemonValues {
-    /// All samples.
     samples: usize,
     /// Position of a sample, and the value there, over 0; by position.
     there: Vec<(usize, f64)>,

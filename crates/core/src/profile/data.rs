@@ -50,7 +50,6 @@ pub struct ProcessTimeEffect {
     pub change: f64,
     /// 95% interval of it; `None` with too few visits.
     pub low: Option<f64>,
-    /// Its upper bound.
     pub high: Option<f64>,
     /// Visits of the daemon that were compared.
     pub visits: u32,
@@ -114,7 +113,6 @@ pub enum ProfileMethod {
 /// The samples of one task length (EMP section 4.5.1, steps 1 and 7).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfilePart {
-    /// Task length.
     pub length: Nanos,
     /// The runs that they are of, by their uuids.
     pub runs: Vec<String>,
@@ -143,7 +141,6 @@ const OLD: Nanos = Nanos(30 * DAY);
 pub enum Doubt {
     /// The profile is of another machine.
     OtherMachine,
-    /// The kernels differ.
     OtherKernel {
         /// The profile's.
         profile: String,
@@ -158,10 +155,7 @@ pub enum Doubt {
         run: u32,
     },
     /// The profile is over a month old.
-    Old {
-        /// Its age.
-        days: i64,
-    },
+    Old { days: i64 },
 }
 
 /// What was learned of a machine. It holds the samples that it is based on, so every table can be made again.
@@ -176,9 +170,7 @@ pub struct Profile {
     pub machine: String,
     /// That machine's name.
     pub host: String,
-    /// Its kernel then.
     pub kernel: String,
-    /// Its CPUs then.
     pub cpus: u32,
     /// Version of tare that made it.
     pub tool: String,
@@ -190,7 +182,6 @@ pub struct Profile {
     pub long: Option<ProfilePart>,
     /// The cutoffs that `tool` computed from them, and that runs are held against.
     pub cutoffs: Vec<Cutoff>,
-    /// By which rule.
     #[serde(default, skip_serializing_if = "DaemonRule::is_default")]
     pub rule: DaemonRule,
 }

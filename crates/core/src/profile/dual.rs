@@ -23,7 +23,6 @@ pub struct Observation {
     pub number: u32,
     /// CLOCK_REALTIME at its start, since 1970; in real time, so that a period is seen over a reboot.
     pub start: Nanos,
-    /// Elapsed time.
     pub elapsed: Nanos,
     /// Process time, where there is one: a virtual sample has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +78,6 @@ pub fn at_equal_process_time(observations: &[Observation]) -> Option<Vec<Observa
     observations.iter().map(without_process_time).collect()
 }
 
-/// Two successive samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DualExecution<'a> {
     /// The one with the odd number: x of the plot.

@@ -14,11 +14,9 @@ pub const MATTERS: f64 = 0.001;
 /// A daemon that ran in samples, and in none of the profile's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lacking {
-    /// Daemon family.
     pub daemon: String,
     /// Samples that it ran in.
     pub samples: u32,
-    /// Its longest execution.
     pub max: Nanos,
     /// Largest share of a sample's elapsed time that an execution of it took.
     pub share: f64,

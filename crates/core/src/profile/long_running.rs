@@ -17,11 +17,8 @@ const DEVIATIONS: f64 = 2.0;
 /// A daemon in the central cluster (EMP tables VIII, XII).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Normal {
-    /// Daemon family.
     pub daemon: String,
-    /// Executions there.
     pub executions: u32,
-    /// Longest of them.
     pub max: Nanos,
     /// Standard deviation of their CPU times, ns; `None` for a single one.
     pub std_dev: Option<f64>,
@@ -55,13 +52,11 @@ pub fn normal(central: &[&Observation]) -> Vec<Normal> {
 /// An execution in an L-sample.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LongExecution {
-    /// Daemon family.
     pub daemon: String,
     /// Number of the sample.
     pub number: u32,
     /// Middle of the sample, since 1970: when it ran, within half of a sample.
     pub at: Nanos,
-    /// CPU time.
     pub cpu: Nanos,
 }
 
@@ -95,7 +90,6 @@ fn sorted(executions: impl Iterator<Item = LongExecution>) -> Vec<LongExecution>
 /// An infrequent daemon (EMP tables XI, XV).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Infrequent {
-    /// Daemon family.
     pub daemon: String,
     /// Longest execution in the central cluster; `None` for a daemon that only L-samples have.
     pub max: Option<Nanos>,

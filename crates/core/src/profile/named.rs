@@ -25,7 +25,6 @@ const NOTICED: f64 = 1.0;
 /// A daemon whose long executions lengthened their samples, taken together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Named {
-    /// Daemon family.
     pub daemon: String,
     /// Numbers of the samples with its long executions, ascending.
     pub samples: Vec<u32>,

@@ -22,7 +22,6 @@ pub struct LSample {
     pub number: u32,
     /// When it started, since 1970.
     pub start: Nanos,
-    /// Elapsed time.
     pub elapsed: Nanos,
     /// Its daemons; empty where they are not known.
     pub executions: FamilyExecutions,

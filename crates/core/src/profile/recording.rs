@@ -15,9 +15,7 @@ pub struct RecordedTask {
     pub pid: i32,
     /// Since boot; with `pid` it identifies the process within a boot.
     pub start: Nanos,
-    /// Command name.
     pub name: Name,
-    /// What it is.
     pub kind: TaskKind,
 }
 

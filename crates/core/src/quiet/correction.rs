@@ -53,7 +53,6 @@ const DISTURBED: f64 = 5.0;
 const LEAST_DISTURBANCE: f64 = 0.03;
 /// Share of the elapsed time that the hypervisor may take without a doubt.
 const STEAL: f64 = 0.01;
-/// The other doubts.
 const RESIDUAL: f64 = 0.025;
 const MEMORY: f64 = 0.3;
 const STOPS: f64 = 0.3;
@@ -66,7 +65,6 @@ pub struct QuietSample<'a> {
     /// Number in its series.
     pub index: u32,
     pub pt: Nanos,
-    /// Without pauses.
     pub elapsed: Nanos,
     /// For a CPU that other processes had, as far as it is known: that is no sleep, and the probes saw the CPU meanwhile.
     pub waited: Nanos,
@@ -174,7 +172,6 @@ pub fn fit_coefficients(
 }
 
 impl QuietSeries {
-    /// Without samples.
     pub fn new(levels: QuietLevels) -> QuietSeries {
         QuietSeries { levels, kept: Vec::new(), step: 1, total: 0 }
     }
@@ -433,7 +430,6 @@ fn weighted(points: &[Point], weights: &[f64]) -> Vector {
     mean
 }
 
-/// By cause.
 fn parts(mean_x: &Vector, coefficients: &Vector) -> Vec<(SlowdownCause, f64)> {
     let mut sums = std::collections::BTreeMap::new();
     for (place, (x, b)) in mean_x.iter().zip(coefficients).enumerate() {

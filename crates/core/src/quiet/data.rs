@@ -91,7 +91,6 @@ pub struct KnownLevel {
     pub variance: f64,
     /// Its covariance with each coefficient.
     pub covariance: [f64; FEATURES],
-    /// What was quiet.
     pub levels: QuietLevels,
 }
 
@@ -128,9 +127,7 @@ pub enum PriorSource {
 /// Relative error of a prediction of each sample by the others, as a robust standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeldOut {
-    /// Without correction.
     pub plain: f64,
-    /// With it.
     pub corrected: f64,
 }
 
@@ -143,7 +140,6 @@ pub struct QuietTime {
     pub interval: Interval,
     /// The same estimate without correction, ns.
     pub uncorrected: f64,
-    /// Samples used.
     pub samples: u32,
     /// Samples not used: probes woke up too seldom in them, or there were more than are looked at.
     #[serde(default)]
@@ -216,7 +212,6 @@ pub struct ProbesSummary {
     pub samples: u32,
     /// Those of them that the gate watched.
     pub gated: u32,
-    /// Pauses in all.
     pub stops: u64,
     /// How long they lasted in all.
     pub paused: Nanos,
@@ -301,7 +296,6 @@ pub struct MachineStates {
     pub busy_period: Option<f64>,
     /// 5%, 50% and 95% quantiles of latency / its quiet level: how far the clock wanders.
     pub clock: [f64; 3],
-    /// Wake-ups in all.
     pub wakes: u64,
     /// From the first to the last, since 1970.
     pub span: (Nanos, Nanos),

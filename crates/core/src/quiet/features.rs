@@ -13,7 +13,6 @@ const WORST: f64 = 0.02;
 const FURTHEST: f64 = 25.0;
 /// Standard deviation of a normal distribution / median of the distances from its mean.
 const NORMAL_MEDIAN: f64 = 1.4826;
-/// The stops' unit.
 const STOPS: f64 = 100.0;
 
 /// The features of a sample over the wake-ups of all probes on all its CPUs; `None` for probes of another revision than that of the

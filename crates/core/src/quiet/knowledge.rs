@@ -15,7 +15,6 @@ pub struct QuietKnowledge {
     /// Not kept with a run.
     #[serde(skip)]
     pub history: Option<LevelHistory>,
-    /// Of all programs.
     pub coefficients: Vec<QuietCoefficients>,
 }
 

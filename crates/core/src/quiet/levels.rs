@@ -233,9 +233,7 @@ struct Around {
 /// Pairs of successive wake-ups by the bins of their ratio, from a lower one to a higher one or reverse.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct RatioChanges {
-    /// The lower bins.
     low: LogBins,
-    /// The higher ones.
     high: LogBins,
 }
 
@@ -302,7 +300,6 @@ impl LevelHistory {
         self.revision
     }
 
-    /// Wake-ups so far.
     pub fn wakes(&self) -> u64 {
         self.kind(ProbeKind::Latency).total()
     }

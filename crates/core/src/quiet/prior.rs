@@ -27,7 +27,6 @@ const KNOWN_RESIDUAL: f64 = 0.7;
 pub struct KnownCoefficients {
     /// Of the same program.
     pub same: Option<QuietCoefficients>,
-    /// Of others.
     pub others: Vec<QuietCoefficients>,
 }
 

@@ -87,7 +87,6 @@ impl SimulatedMachine {
         }
     }
 
-    /// Of each probe.
     fn slowdowns(&self) -> [f64; PROBE_KINDS] {
         let drifts = matches!(self.disturbance, Disturbance::Clock | Disturbance::Both);
         let clock = if drifts { 0.15 * (std::f64::consts::TAU * self.time / self.course).sin() } else { 0.0 };

@@ -87,7 +87,6 @@ impl ProgramBlocks {
 }
 
 impl RunBlocks {
-    /// Without any.
     pub fn new(plan: &RunPlan) -> RunBlocks {
         RunBlocks { reference: plan.reference(), programs: vec![ProgramBlocks::default(); plan.programs.len()] }
     }
@@ -102,7 +101,6 @@ impl RunBlocks {
         }
     }
 
-    /// Adds a duet.
     pub fn add_duet(&mut self, plan: &RunPlan, duet: &Duet) {
         let slot = duet.slot();
         let Some(program) = self.programs.get_mut(slot.series as usize) else { return };
@@ -174,7 +172,6 @@ pub(crate) fn block_means(times: &[(u32, f64)]) -> Vec<(u32, f64)> {
 /// Times of the program and of the reference in a duet, ns, greater than 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DuetTimes {
-    /// Process time.
     pub pt: [f64; 2],
     /// Net time, where that of both is known.
     pub net: Option<[f64; 2]>,

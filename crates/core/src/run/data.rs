@@ -20,11 +20,8 @@ pub struct Run {
     pub uuid: String,
     /// When it began, since 1970.
     pub created: Nanos,
-    /// Version of tare.
     pub tool: String,
-    /// What was asked.
     pub plan: RunPlan,
-    /// Where.
     pub host: Host,
     /// Where process times come from.
     pub pt_source: PtSource,
@@ -32,7 +29,6 @@ pub struct Run {
     pub pt_source_notes: Vec<String>,
     /// State of the machine before the first sample.
     pub factors: Vec<Factor>,
-    /// Where it stands.
     pub status: Status,
     /// What happened to it beside its samples, in its order.
     #[serde(deserialize_with = "notes::read")]

@@ -49,7 +49,6 @@ struct TaskCutoff {
     effect: Option<TaskEffect>,
 }
 
-/// What it does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct TaskEffect {
     /// Waiting over which elapsed time is spoiled, ns; `None` if it is not known for this task time, so that CPU time decides.
@@ -165,7 +164,6 @@ impl Cutoffs {
 /// What became of a sample for one measure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
-    /// It counts.
     Retained,
     /// Discarded by check 1.
     Cutoff,

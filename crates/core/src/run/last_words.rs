@@ -9,6 +9,5 @@ pub struct LastWords {
     pub warmup: bool,
     /// Number of the execution in its phase, from 0.
     pub index: u32,
-    /// The lines, joined.
     pub text: String,
 }

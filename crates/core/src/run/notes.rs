@@ -21,10 +21,7 @@ pub enum Note {
     /// The machine's factors were read. A session of the run begins with that before its first sample.
     Reading(FactorReading),
     /// The machine was not the same at two readings.
-    Changed {
-        /// What changed.
-        changes: Vec<FactorChange>,
-    },
+    Changed { changes: Vec<FactorChange> },
     /// The run was resumed.
     Resumed {
         /// When, since 1970; `None` if an earlier version did not keep it.
@@ -40,17 +37,9 @@ pub enum Note {
         there: KeptBefore,
     },
     /// What a session with probes ended with: what the run's times are corrected by. The newest is right.
-    Quiet {
-        /// Without the history.
-        known: Box<QuietKnowledge>,
-    },
+    Quiet { known: Box<QuietKnowledge> },
     /// What an earlier version noted in words.
-    Text {
-        /// Its name.
-        key: String,
-        /// Its words.
-        text: String,
-    },
+    Text { key: String, text: String },
 }
 
 impl Note {
@@ -72,7 +61,6 @@ impl Note {
 /// How the machine was tuned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tuning {
-    /// In a sentence.
     pub summary: String,
     /// Each value that was set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -86,7 +74,6 @@ pub struct TunedValue {
     pub name: String,
     /// Before, if it could be read.
     pub old: Option<String>,
-    /// Since.
     pub new: String,
 }
 
@@ -110,7 +97,6 @@ impl ShellStart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorReading {
     pub when: ReadingTime,
-    /// What was read.
     pub factors: Vec<Factor>,
 }
 
@@ -151,7 +137,6 @@ impl FactorChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptBefore {
-    /// So many samples.
     Samples(u64),
     /// A recording so long.
     Recorded(Nanos),

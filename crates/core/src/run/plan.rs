@@ -124,9 +124,7 @@ pub enum RunCount {
     Adaptive {
         /// Relative half width to reach, e.g. 0.01.
         precision: f64,
-        /// Minimum number.
         min: u32,
-        /// Maximum number.
         max: u32,
     },
     /// Blocks until a difference of this size would be seen: until the interval of every program's log-ratio to the reference, which
@@ -148,7 +146,6 @@ pub enum IgnoreFailure {
     No,
     /// Any exit status, and death by signal.
     All,
-    /// These.
     Codes(Vec<i32>),
 }
 
@@ -209,9 +206,7 @@ pub enum ProfileChoice {
     /// The newest that fits this machine, if there is one.
     #[default]
     Newest,
-    /// This one.
     Named(String),
-    /// None.
     No,
 }
 
@@ -221,7 +216,6 @@ pub enum ProfileChoice {
 pub enum Stage {
     /// The short task length.
     Short,
-    /// The long one.
     Long,
 }
 
@@ -234,7 +228,6 @@ pub struct Learning {
     pub attempt: String,
     /// Which part this is.
     pub stage: Stage,
-    /// Its task length.
     pub length: Nanos,
     /// What comes after it: the long part's task length and samples.
     pub then: Option<(Nanos, u32)>,
@@ -259,7 +252,6 @@ pub struct Watching {
 pub enum RunPurpose {
     /// Learning by running INC.
     Learn(Learning),
-    /// Learning by watching.
     Watch(Watching),
 }
 
@@ -303,13 +295,10 @@ pub struct RunPlan {
     pub discard: Option<DiscardRule>,
     /// Standard output and error of the programs that name nothing else.
     pub output: Output,
-    /// Standard input.
     pub input: Input,
     /// CPUs that the program may use; empty: all.
     pub cpus: Vec<u32>,
-    /// Scheduling.
     pub sched: Option<Sched>,
-    /// Working directory.
     pub cwd: Name,
     /// Variables that the user sets for the program.
     pub env: Vec<(Name, Name)>,

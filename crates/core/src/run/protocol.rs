@@ -11,9 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProtocolStep {
     /// 1 to 6, as in EMPv1 … EMPv6.
     pub version: u8,
-    /// How it stands.
     pub standing: Standing,
-    /// Why.
     pub finding: StepFinding,
 }
 
@@ -35,7 +33,6 @@ pub enum StepFinding {
     },
     /// Step 5: both checks.
     Outliers {
-        /// The first check.
         check_one: CheckOne,
         /// s of the second, if it was done.
         sigma: Option<f64>,
@@ -52,9 +49,7 @@ pub enum StepFinding {
 /// Factors of which the same was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactorFinding {
-    /// Their names.
     pub names: Vec<String>,
-    /// How they stand.
     pub standing: Standing,
     /// What was read ([`Factor::finding`]).
     pub finding: String,
@@ -68,10 +63,11 @@ pub struct FactorFinding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NoProcessTime {
-    /// No sample succeeded.
     NoSample,
     /// A sample has none.
-    Absent { why: Absent },
+    Absent {
+        why: Absent,
+    },
 }
 
 /// Why check 1 was not done.
@@ -94,7 +90,6 @@ pub enum NoCheckOne {
     },
 }
 
-/// All steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProtocolReport {
     /// The six steps, in order.
@@ -172,7 +167,6 @@ impl std::ops::Add for RuleCounts {
 /// A profile of samples that are shorter than a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShortProfile {
-    /// Its longest samples.
     pub samples: Nanos,
     /// Median elapsed time of the longest program.
     pub task_time: Nanos,
@@ -185,7 +179,6 @@ pub struct Evidence<'a> {
     pub factors: &'a [Factor],
     /// Whether every counted, successful sample has a process time; if not, why.
     pub process_time: Result<(), NoProcessTime>,
-    /// The first check.
     pub check_one: CheckOne,
     /// s of the second check; it was done if this is above 0.
     pub sigma: f64,

@@ -14,7 +14,6 @@ use std::rc::Rc;
 pub struct Slot {
     /// Index of the program in the plan.
     pub series: u32,
-    /// Warm-up or counted.
     pub phase: Phase,
     /// Number within the series and phase, from 0: the round, unless the order is sequential or a block holds several executions.
     pub index: u32,

@@ -24,7 +24,6 @@ pub const FLOOR: u32 = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Another sample.
     Continue,
     /// The fixed number is there.
     Complete,
@@ -132,7 +131,6 @@ impl DetectRule {
         self.blocks.add(plan, sample);
     }
 
-    /// Adds a duet.
     pub fn add_duet(&mut self, plan: &RunPlan, duet: &Duet) {
         self.blocks.add_duet(plan, duet);
     }

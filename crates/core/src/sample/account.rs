@@ -17,9 +17,7 @@ use std::collections::BTreeMap;
 /// A length of time and how many times it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// In all.
     pub time: Nanos,
-    /// How often.
     pub count: u64,
 }
 
@@ -50,7 +48,6 @@ pub struct Preemptor {
 /// Where the time of one or several tasks went; summed over the tasks (CPU-seconds).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// How many tasks.
     pub tasks: u64,
     /// On a CPU, everything included that interrupted it there; how often a CPU was given to one.
     pub on_cpu: Share,
@@ -73,7 +70,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Interrupts and softirqs.
     pub fn interrupted(&self) -> Nanos {
         self.interrupts.values().chain(self.softirqs.values()).map(|s| s.time).sum()
     }
@@ -98,12 +94,10 @@ impl Ledger {
         self.waited() - self.preemptors.iter().map(|p| p.share.time).sum()
     }
 
-    /// All time asleep.
     pub fn asleep(&self) -> Nanos {
         self.blocked.values().map(|s| s.time).sum()
     }
 
-    /// All of it.
     pub fn total(&self) -> Nanos {
         self.on_cpu.time + self.waited() + self.asleep()
     }

@@ -24,7 +24,6 @@ pub enum Asleep {
     Created,
     /// The main thread has ended, others of its process have not.
     Ended,
-    /// In another call.
     Other,
 }
 

@@ -72,7 +72,6 @@ pub(crate) fn is_not_recorded(limits: &Reading<CgroupLimits>) -> bool {
 pub struct Waits {
     /// While the quota was used up: at most the time for which the kernel held the cgroup up.
     pub throttled: Share,
-    /// For these.
     pub preemptors: Vec<Preemptor>,
     /// While no known task had the CPU.
     pub unnamed: Nanos,

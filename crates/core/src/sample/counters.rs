@@ -25,7 +25,6 @@ pub enum CounterEvent {
     BranchMisses,
     /// Accesses of the last-level cache.
     CacheReferences,
-    /// Of these, misses.
     CacheMisses,
 }
 

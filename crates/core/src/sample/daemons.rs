@@ -9,11 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
-    /// A user process.
     User,
-    /// A kernel thread.
     Kernel,
-    /// Tare itself.
     Tare,
     /// The other program of a duet; only in the account of a program.
     Partner,

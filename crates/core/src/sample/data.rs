@@ -116,7 +116,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All context switches.
     pub fn switches(&self) -> u64 {
         self.voluntary_switches.saturating_add(self.involuntary_switches)
     }
@@ -126,7 +125,6 @@ impl Usage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survivor {
     pub pid: i32,
-    /// Command name.
     pub name: Name,
     /// What became of it.
     pub fate: Fate,
@@ -136,7 +134,6 @@ pub struct Survivor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "detail", rename_all = "snake_case")]
 pub enum Fate {
-    /// Tare ended it.
     Ended,
     /// Left running, because the plan says so.
     Left,
@@ -201,7 +198,6 @@ pub struct SampleBlock {
     pub executions: u32,
 }
 
-/// One timed execution.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Index of the series (program) in the run.
@@ -210,7 +206,6 @@ pub struct Sample {
     pub seq: u32,
     /// Number within the series and phase, from 0.
     pub index: u32,
-    /// Warm-up or counted.
     pub phase: Phase,
     /// Its block, where a block holds several executions of each program; else the block is [`Self::index`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -221,15 +216,12 @@ pub struct Sample {
     pub start: Stamp,
     /// Just after it has ended.
     pub end: Stamp,
-    /// How it ended.
     pub outcome: Outcome,
     /// Process time of its tree.
     pub process_times: Reading<ProcessTimes>,
-    /// Faults, switches.
     pub usage: Reading<Usage>,
     /// Peak resident memory, bytes, of the largest single process of the tree.
     pub peak_memory: Reading<u64>,
-    /// What else ran.
     pub daemons: Reading<Daemons>,
     /// What outlived the program.
     pub survivors: Vec<Survivor>,
@@ -278,7 +270,6 @@ pub struct MetricReading {
 }
 
 impl MetricReading {
-    /// Its value.
     pub fn number(&self) -> Option<f64> {
         self.text.value().and_then(|t| t.parse().ok()).filter(|n: &f64| n.is_finite())
     }

@@ -6,10 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Process time.
     Pt,
-    /// Elapsed time.
     Et,
-    /// Net time.
     Net,
 }

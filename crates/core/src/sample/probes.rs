@@ -24,7 +24,6 @@ pub enum ProbeKind {
     Stores,
     /// Branches that cannot be predicted.
     Branches,
-    /// System calls.
     SystemCalls,
     /// Dependent loads from 32 KiB that were fetched just before: what the sibling evicts from the L1 cache.
     FirstLevel,
@@ -38,7 +37,6 @@ pub enum ProbeKind {
     Code,
 }
 
-/// Number of kinds.
 pub const PROBE_KINDS: usize = 11;
 
 impl ProbeKind {

@@ -54,7 +54,6 @@ impl PtSource {
 /// User and system time as the kernel divides them, and their exact sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
-    /// In user mode.
     pub user: Nanos,
     /// In the kernel on the program's behalf.
     pub system: Nanos,

@@ -1,8 +1,6 @@
 //! Bins of a histogram.
 
-/// Fewest bins.
 const LEAST: u32 = 10;
-/// Most bins.
 const MOST: u32 = 200;
 
 /// How many bins show these values well: Freedman and Diaconis' width, 2 IQR n^(-1/3), within 10 to 200.

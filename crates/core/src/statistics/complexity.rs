@@ -34,7 +34,6 @@ const CURVE: u32 = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizePoint {
     pub size: f64,
-    /// Executions.
     pub runs: u32,
     /// Mean of their times, ns.
     pub mean: f64,
@@ -130,7 +129,6 @@ pub enum ComplexityWarning {
 /// What the times of several sizes say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Complexity {
-    /// By size.
     pub points: Vec<SizePoint>,
     /// All classes that could be fitted, the best first.
     pub classes: Vec<ClassFit>,

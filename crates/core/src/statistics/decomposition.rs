@@ -76,7 +76,6 @@ struct Correlations {
     rows: Vec<Vec<f64>>,
     /// By column, the quantity that it belongs to; not for the total.
     owner: Vec<usize>,
-    /// Values of each.
     n: f64,
 }
 

@@ -89,7 +89,6 @@ pub struct DeviationRatio {
 /// Which spread is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviationKind {
-    /// Standard deviation.
     Deviation,
     /// Standard deviation over the mean, the papers' relative error.
     RelativeError,
@@ -125,7 +124,6 @@ pub fn deviation_ratio(first: &[Option<f64>], second: &[Option<f64>], kind: Devi
 
 /// The logarithm of a spread.
 struct LogDeviation {
-    /// Of all values.
     all: f64,
     /// Of all but each; that of all for a sample without a value; `None` where the others do not differ.
     without: Vec<Option<f64>>,

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub struct LineFit {
     /// Time of one repetition, in the unit of the times.
     pub slope: f64,
-    /// Time of none.
     pub intercept: f64,
     /// Largest difference between a time and the line, as a share of the line there.
     pub max_error: f64,

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// Not at all.
     Constant,
     /// log n.
     Logarithm,
@@ -154,7 +153,6 @@ impl WeightedPoints<'_> {
         self.sum(|g, y| (y - start - slope * g).powi(2))
     }
 
-    /// The mean alone.
     pub fn constant(&self) -> Option<GrowthLine> {
         let total = self.sum(|_, _| 1.0);
         let start = self.sum(|_, y| y) / total;

@@ -17,9 +17,7 @@ const RESAMPLES: usize = 2_000;
 /// An interval of confidence. Bounds in the unit of what it encloses: ns for times, none for ratios.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Lower bound.
     pub low: f64,
-    /// Upper bound.
     pub high: f64,
     /// Level of confidence, 0 to 1: 0.95 for a bootstrap; for order statistics the exact one, at least 0.95.
     pub level: f64,

@@ -24,7 +24,6 @@ impl Limits {
         Some(Limits { low: mean - reach, high: mean + reach })
     }
 
-    /// Within the limits.
     pub fn holds(&self, value: f64) -> bool {
         value >= self.low && value <= self.high
     }

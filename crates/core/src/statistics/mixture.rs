@@ -95,7 +95,6 @@ impl MixtureFit {
         ]
     }
 
-    /// All of them.
     pub fn two_modes(&self) -> bool {
         self.met() == [true; 4]
     }

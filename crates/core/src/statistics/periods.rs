@@ -38,10 +38,7 @@ pub enum Periodicity {
         missed: u32,
     },
     /// Two occurrences, so far apart that no third was due: "period (?)".
-    Perhaps {
-        /// Their distance.
-        period: Nanos,
-    },
+    Perhaps { period: Nanos },
     /// No period is known.
     Unknown { why: NoPeriod },
 }

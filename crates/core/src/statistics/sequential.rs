@@ -193,7 +193,6 @@ fn smallest_root(function: impl Fn(f64) -> f64, [mut low, mut high]: [f64; 2]) -
     Some(high)
 }
 
-/// The first values.
 fn first(values: &Values, n: u32) -> Option<Values> {
     Values::new(values.as_slice().iter().take(n as usize).copied()).ok()
 }
@@ -258,7 +257,6 @@ enum Sides {
 struct Spending {
     sides: Sides,
     motion: Motion,
-    /// On one side.
     spent: f64,
 }
 

@@ -18,7 +18,6 @@ pub struct Values(Vec<f64>);
 pub struct NotFinite {
     /// Its place, from 0.
     pub index: usize,
-    /// The number.
     pub value: f64,
 }
 
@@ -45,12 +44,10 @@ impl Values {
         &self.0
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// None at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -71,7 +68,6 @@ impl Values {
 /// What is said of a series; in the unit of its values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many values.
     pub n: usize,
     pub mean: f64,
     /// Median; of an even number of values, the middle of the two in the middle.
@@ -80,9 +76,7 @@ pub struct Summary {
     pub std_dev: Option<f64>,
     /// Standard deviation divided by mean (the papers' term); `None` without either, or if the mean is 0.
     pub relative_error: Option<f64>,
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
 }
 

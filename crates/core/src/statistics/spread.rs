@@ -44,7 +44,6 @@ pub struct SpreadRatio {
 pub enum SpreadVerdict {
     /// The compared series has less spread than the reference: the interval lies below 1.
     Less,
-    /// It has more.
     More,
     /// The interval contains 1.
     Open,

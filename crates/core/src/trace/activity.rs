@@ -63,7 +63,6 @@ impl Trace {
         self.length
     }
 
-    /// The inactive periods.
     pub fn gaps(&self) -> &[Gap] {
         &self.gaps
     }

@@ -53,7 +53,6 @@ impl ClockMap {
 /// What the kernel recorded of the CPU of a trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceRecording {
-    /// By their beginnings.
     pub events: Vec<CpuEvent>,
     /// Everything reported from here on …
     pub from: Nanos,
@@ -79,10 +78,13 @@ pub struct TraceRecording {
 pub enum ExplainedCause {
     /// The local timer's interrupt, and what came at once after it.
     Timer,
-    /// Another interrupt.
-    Interrupt { name: String },
+    Interrupt {
+        name: String,
+    },
     /// A softirq, without an interrupt before it.
-    Softirq { name: String },
+    Softirq {
+        name: String,
+    },
     /// Another task had the CPU.
     Preempted {
         /// The task's family (`kworker`), in the escaped text form of a name.
@@ -96,7 +98,6 @@ pub enum ExplainedCause {
     Stolen,
     /// The kernel reported nothing in it, or only in a small part: the hypervisor had the CPU, or the firmware (SMI).
     NoEvent,
-    /// Not recorded.
     Unknown,
 }
 
@@ -116,9 +117,7 @@ pub struct Explanation {
 /// A cause and what it took.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CauseShare {
-    /// What.
     pub reason: ExplainedCause,
-    /// Inactive periods.
     pub gaps: u32,
     /// Their time, cycles.
     pub cycles: u64,
@@ -131,7 +130,6 @@ pub struct CauseShare {
 pub struct TraceEvent {
     #[serde(flatten)]
     pub what: CpuOccupant,
-    /// Its beginning.
     pub start: i64,
     pub end: i64,
     /// Self time, excluding nested interruptions.
@@ -140,10 +138,8 @@ pub struct TraceEvent {
     pub complete: bool,
 }
 
-/// A trace, explained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Explained {
-    /// By inactive period.
     pub gaps: Vec<Explanation>,
     /// What took most time comes first.
     pub causes: Vec<CauseShare>,

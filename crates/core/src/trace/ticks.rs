@@ -22,7 +22,6 @@ pub enum TickSight {
     Unseen,
 }
 
-/// A timer interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceTick {
     /// Cycles from the beginning of the trace.

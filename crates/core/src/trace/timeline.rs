@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 pub enum CpuOccupant {
     /// The local timer's interrupt: the tick, and timers that others have set.
     Timer,
-    /// Another hardware interrupt.
     Interrupt {
         /// `reschedule`, `virtio3-tx (IRQ 42)`.
         name: String,
@@ -43,9 +42,7 @@ pub struct TraceTask {
     pub name: Name,
     /// The kernel's or a user's.
     pub by: TaskKind,
-    /// Of its process.
     pub pid: i32,
-    /// Of the thread.
     pub tid: i32,
 }
 
@@ -57,7 +54,6 @@ pub enum Edge {
     End(CpuOccupant),
     /// A task gets the CPU, or it becomes idle.
     Switch {
-        /// Which.
         to: CpuOccupant,
         /// It got the CPU some time before, and the kernel did not report it.
         late: bool,
@@ -69,7 +65,6 @@ pub enum Edge {
 pub struct CpuEvent {
     #[serde(flatten)]
     pub what: CpuOccupant,
-    /// When it began.
     pub start: Nanos,
     /// When it ended; what had started within it has ended, too.
     pub end: Nanos,
@@ -87,7 +82,6 @@ pub struct Stolen {
     pub from: Nanos,
     /// … and before this one, in one piece or several.
     pub until: Nanos,
-    /// How much.
     pub time: Nanos,
 }
 

@@ -16,7 +16,6 @@ use tarebench_sys::{perf, process};
 /// A process that runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its id.
     pub pid: i32,
     /// Its name, at most 15 bytes.
     pub comm: String,
@@ -26,9 +25,7 @@ pub struct Process {
 /// A process that used CPU time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Busy {
-    /// Its id.
     pub pid: i32,
-    /// Its name.
     pub comm: String,
     /// Its user, if known.
     pub uid: Option<u32>,

@@ -27,7 +27,6 @@ pub enum FactorGroup {
 }
 
 impl FactorGroup {
-    /// A heading.
     pub fn title(self) -> &'static str {
         match self {
             FactorGroup::Daemons => "v1 daemons",
@@ -128,7 +127,6 @@ impl FactorValue {
 /// A reader's result; `Err` is why it could not read.
 pub(crate) type FoundFactor = Result<FactorValue, Absent>;
 
-/// Reads a factor.
 pub(crate) type FactorReader = fn(&FactorMachine) -> FoundFactor;
 
 /// What to set for it.
@@ -138,7 +136,6 @@ pub(crate) type Setter = fn(&FactorMachine) -> Vec<Setting>;
 pub struct FactorSpec {
     /// Short name, as in `--only`.
     pub name: &'static str,
-    /// Where it belongs.
     pub group: FactorGroup,
     /// The EMP step that it decides, 1 to 4; 0 if it decides none.
     pub step: u8,
@@ -147,9 +144,7 @@ pub struct FactorSpec {
     pub optional: bool,
     /// The state that is wanted.
     pub wanted: &'static str,
-    /// Why.
     pub reason: &'static str,
-    /// Who says so.
     pub source: &'static str,
     /// What is needed to change it.
     pub privilege: Privilege,

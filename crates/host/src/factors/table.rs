@@ -19,7 +19,6 @@ const PARTS: &[&[FactorSpec]] = &[
     load::ROWS,
 ];
 
-/// The whole table.
 pub fn table() -> impl Iterator<Item = &'static FactorSpec> {
     PARTS.iter().copied().flatten()
 }

@@ -26,7 +26,6 @@ pub(super) struct Script {
     pub(super) interrupted_hook: Option<String>,
     /// How long a sample takes, by its slot.
     pub(super) elapsed: Option<fn(Slot) -> i64>,
-    /// Its process time.
     pub(super) process_time: Option<fn(Slot) -> Nanos>,
     /// Peak memory of both programs.
     pub(super) memory: Option<u64>,

@@ -15,7 +15,6 @@ pub fn fenced() -> u64 {
     t
 }
 
-/// Anywhere near.
 #[inline(always)]
 pub fn unfenced() -> u64 {
     let t: u64;

@@ -17,7 +17,6 @@ pub fn fenced() -> u64 {
     }
 }
 
-/// Anywhere near.
 #[inline(always)]
 pub fn unfenced() -> u64 {
     // SAFETY: part of x86-64, without preconditions.

@@ -220,7 +220,6 @@ impl ProbeMemory {
         u32::try_from(ticks).unwrap_or(u32::MAX)
     }
 
-    /// All of them.
     pub fn all(&mut self) -> [u32; PROBE_KINDS] {
         ProbeKind::ALL.map(|kind| self.ticks(kind))
     }

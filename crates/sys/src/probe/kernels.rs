@@ -24,9 +24,7 @@ pub use arch::missing;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ProbeKernel {
-    /// Dependent multiplications.
     Latency,
-    /// Independent address computations.
     Issue,
     /// Independent loads from the page at `memory`.
     Loads,

@@ -5,7 +5,6 @@ use std::io;
 
 /// 64 GiB: above the heap of a program that is not relocated, below all else.
 const FIRST: usize = 64 << 30;
-/// The kernels.
 pub const CODE: usize = FIRST;
 /// The 64 MiB of the memory's probes.
 pub const CHAIN: usize = FIRST + (1 << 30);

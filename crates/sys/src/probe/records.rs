@@ -30,7 +30,6 @@ impl<T: Copy> ThinnedRecords<T> {
         (self.every, self.seen) = (1, 0);
     }
 
-    /// Allocates nothing.
     pub fn add(&mut self, value: T) {
         let is_due = self.seen.is_multiple_of(u64::from(self.every));
         self.seen = self.seen.saturating_add(1);
@@ -65,7 +64,6 @@ impl<T: Copy> ThinnedRecords<T> {
 
 /// What one thread has measured since it was armed. Times are on CLOCK_MONOTONIC.
 pub(super) struct WakeRecords {
-    /// Of all probes.
     pub running: ThinnedRecords<ProbeWake>,
     /// Between these, of what the gate goes by.
     pub watched: ThinnedRecords<GateWake>,

@@ -382,7 +382,6 @@ impl ProbeThread {
         Nanos(i64::try_from(self.index).unwrap_or(0).wrapping_mul(618_034).rem_euclid(LOOK.0))
     }
 
-    /// All probes.
     fn measure(&mut self, records: &mut WakeRecords, at: Nanos) -> Option<Nanos> {
         let ticks = self.memory.all();
         records.running.add(ProbeWake { at, ticks });

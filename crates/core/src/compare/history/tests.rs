@@ -58,7 +58,6 @@ fn gate(number: i64, base: GateSide, head: GateSide, log: f64) -> HistoryGate {
     }
 }
 
-/// The only benchmark.
 fn history(gates: &[HistoryGate], plan: &HistoryPlan) -> BenchmarkHistory {
     let mut found = report(gates, plan).unwrap().benchmarks;
     assert_eq!(found.len(), 1);

@@ -43,7 +43,6 @@ pub enum EntryKind {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AccountEntry {
-    /// What.
     pub kind: EntryKind,
     /// Which: of an interrupt, softirq, cgroup, daemon family or system call; else empty.
     pub name: String,
@@ -162,7 +161,6 @@ impl AccountTally {
     }
 }
 
-/// Sums by entry.
 #[derive(Default)]
 struct Entries(BTreeMap<AccountKey, EntrySum>);
 

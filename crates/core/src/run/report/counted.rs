@@ -253,7 +253,6 @@ impl<'a> SeriesCounts<'a> {
         std::mem::take(&mut self.resources).report()
     }
 
-    /// Largest first.
     pub fn daemons(&self) -> Vec<DaemonSummary> {
         self.daemons.report()
     }

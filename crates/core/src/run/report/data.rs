@@ -42,7 +42,6 @@ pub struct MeasureReport {
     pub discarded_by_cutoff: u32,
     /// Discarded by standard deviations (check 2).
     pub discarded_by_sigma: u32,
-    /// Retained samples.
     pub retained: u32,
     /// Mean; PT's is *the* execution time (EMP step 4).
     pub mean: f64,
@@ -51,9 +50,7 @@ pub struct MeasureReport {
     pub std_dev: Option<f64>,
     /// Standard deviation divided by mean.
     pub relative_error: Option<f64>,
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
     /// 95% interval of the mean: bootstrap of the whole procedure, discards repeated.
     pub mean_interval: Result<Interval, NoInterval>,
@@ -98,7 +95,6 @@ pub struct FailedSample {
     /// It failed while it ran together with another program; the number is that of the block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duet: bool,
-    /// What happened.
     pub outcome: Outcome,
     /// The user asked for it to be accepted, so that it counts.
     pub ignored: bool,
@@ -163,7 +159,6 @@ pub struct SeriesReport {
     pub program: Program,
     /// Counted samples, whatever their outcome.
     pub counted: u32,
-    /// Warm-up samples.
     pub warmups: u32,
     /// Process time; absent if no sample has one.
     pub pt: Reading<MeasureReport>,
@@ -174,7 +169,6 @@ pub struct SeriesReport {
     /// What was discarded and why.
     pub discards: Vec<Discard>,
     pub failures: Vec<FailedSample>,
-    /// Largest first.
     pub daemons: Vec<DaemonSummary>,
     /// Samples whose daemon list is incomplete, and the first reason.
     pub daemons_incomplete: Option<(u32, String)>,
@@ -188,7 +182,6 @@ pub struct SeriesReport {
     pub estimate: Reading<EstimateReport>,
     /// Counts of the kernel and of the PMU.
     pub counters: Reading<CountersReport>,
-    /// Memory, switches, faults.
     pub resources: Resources,
     /// What the program printed of itself, in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -225,7 +218,6 @@ pub struct Comparison {
     pub ratio: f64,
     /// 95% interval of that ratio.
     pub interval: Result<Interval, NoInterval>,
-    /// Pairs used.
     pub pairs: u32,
     /// The pairs were neighbours in time (rounds); otherwise the ratio is exposed to drift.
     pub paired_in_time: bool,
@@ -273,7 +265,6 @@ pub struct DuetRatio {
     pub interval: Result<Interval, NoInterval>,
     /// 95% sign-test interval of the median, which assumes no symmetry.
     pub sign_interval: Result<Interval, NoInterval>,
-    /// Duets used.
     pub used: u32,
     /// Duets in which a program failed or its time is unknown.
     pub left_out: u32,
@@ -316,7 +307,6 @@ pub struct MeasureRatio {
     /// 95% sign-test interval of that ratio; with [`crate::run::plan::RunCount::Detect`] the signed-rank one that holds at all looks
     /// together.
     pub interval: Result<Interval, NoInterval>,
-    /// Pairs used.
     pub pairs: u32,
     pub verdict: Verdict,
 }
@@ -434,7 +424,6 @@ pub struct RunReport {
     /// The reference against itself, if the plan has a control; its ratio is 1 in truth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Comparison>,
-    /// Which steps held.
     pub protocol: ProtocolReport,
     /// Name of the profile whose cutoffs were used, or why check 1 was not done.
     pub profile: Result<String, NoCheckOne>,

@@ -27,7 +27,6 @@ pub struct Remark {
 pub struct NameCount {
     /// Command name (escaped text).
     pub name: String,
-    /// Over all samples.
     pub count: u32,
 }
 
@@ -36,13 +35,9 @@ pub struct NameCount {
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RemarkKind {
     /// Samples of programs that the plan does not have were ignored.
-    Strays {
-        /// How many.
-        samples: u64,
-    },
+    Strays { samples: u64 },
     /// The run has not all its samples.
     Incomplete {
-        /// Unfinished or interrupted.
         status: Status,
         /// The run's number; 0 if it is not stored.
         run: i64,
@@ -56,20 +51,13 @@ pub enum RemarkKind {
         notes: Vec<String>,
     },
     /// The machine was tuned for this run.
-    Tuned {
-        /// How.
-        what: String,
-    },
+    Tuned { what: String },
     /// The machine changed during the measurement.
-    Changed {
-        /// What changed.
-        changes: Vec<FactorChange>,
-    },
+    Changed { changes: Vec<FactorChange> },
     /// The profile of check 1 may not fit.
     Profile {
         /// Its name and version.
         profile: String,
-        /// Why.
         doubt: Doubt,
     },
     /// Programs that are compared ran one after the other.
@@ -99,16 +87,12 @@ pub enum RemarkKind {
         /// Ratio of elapsed times.
         ratio: f64,
         interval: Result<Interval, NoInterval>,
-        /// By elapsed time.
         elapsed: Verdict,
-        /// By process time.
         process: Verdict,
     },
     /// The series has no counted sample.
     NoSamples,
-    /// Counted samples failed.
     Failures {
-        /// How many.
         failed: u64,
         /// Of these: count, as the user accepts them.
         accepted: u64,
@@ -119,36 +103,23 @@ pub enum RemarkKind {
     },
     /// Successful samples have no process time.
     NoProcessTime {
-        /// How many.
         missing: u64,
-        /// The total.
         of: u64,
         /// Why, of the first.
         why: Absent,
     },
     /// The run's source saw less of the program than wait4, which stands in for it.
-    Replaced {
-        /// Samples concerned.
-        samples: u32,
-        /// The total.
-        of: u32,
-        /// In the first.
-        first: Shortfall,
-    },
+    Replaced { samples: u32, of: u32, first: Shortfall },
     /// The main process ended in another cgroup than the one that it was started in.
     LeftCgroup {
-        /// Samples concerned.
         samples: u32,
-        /// The total.
         of: u32,
         /// Which cgroup, in the first.
         to: String,
     },
     /// A quota of CPU time of the program's cgroup held it up.
     Throttled {
-        /// Samples concerned.
         samples: u32,
-        /// The total.
         of: u32,
         /// For how long on each CPU, at most, summed over these samples.
         time: f64,
@@ -156,30 +127,13 @@ pub enum RemarkKind {
         cgroup: String,
     },
     /// Processes were killed for lack of memory, and the program went on.
-    OutOfMemory {
-        /// Samples concerned.
-        samples: u32,
-        /// The total.
-        of: u32,
-        first: OutOfMemory,
-    },
+    OutOfMemory { samples: u32, of: u32, first: OutOfMemory },
     /// Fewer than half of the samples are retained.
-    NotTrustworthy {
-        /// Which time.
-        measure: Measure,
-        retained: u32,
-        /// The total.
-        of: u32,
-    },
+    NotTrustworthy { measure: Measure, retained: u32, of: u32 },
     /// A time has no value in any sample that counts.
-    NoTime {
-        /// Which time.
-        measure: Measure,
-        why: Absent,
-    },
+    NoTime { measure: Measure, why: Absent },
     /// Too few retained samples for intervals.
     NoIntervals {
-        /// Of which times.
         measures: Vec<Measure>,
         /// Retained, the fewest of these.
         retained: u32,
@@ -187,7 +141,6 @@ pub enum RemarkKind {
     },
     /// The number of samples was to be chosen by precision.
     Precision {
-        /// Samples taken.
         samples: u64,
         /// Half width of the median's interval that was asked for, as a share of the median.
         asked: f64,
@@ -204,7 +157,6 @@ pub enum RemarkKind {
         basis: RatioBasis,
         /// Blocks taken, of the program with the fewest.
         blocks: u32,
-        /// Most blocks.
         most: u32,
         /// How often the results were looked at so far.
         looks: u32,
@@ -220,40 +172,26 @@ pub enum RemarkKind {
     },
     /// Lists of daemons may lack some.
     DaemonsIncomplete {
-        /// Samples concerned.
         samples: u32,
-        /// The total.
         of: u64,
         /// Why, of the first.
         why: String,
     },
     /// Leftover processes could not be killed.
-    NotEnded {
-        /// Which.
-        names: Vec<NameCount>,
-    },
+    NotEnded { names: Vec<NameCount> },
     /// Leftover processes were killed.
-    Ended {
-        /// Which.
-        names: Vec<NameCount>,
-    },
+    Ended { names: Vec<NameCount> },
     /// Leftover processes were left running, because the plan says so.
-    LeftRunning {
-        /// Which.
-        names: Vec<NameCount>,
-    },
+    LeftRunning { names: Vec<NameCount> },
     /// Accounts are not complete; such samples have no net time.
     AccountIncomplete {
-        /// Samples concerned.
         samples: u32,
-        /// The total.
         of: u32,
         /// Why, of the first.
         why: String,
     },
     /// Elapsed time that the account could not attribute.
     Unattributed {
-        /// How much, mean.
         time: f64,
         /// Of the elapsed time.
         share: Option<f64>,
@@ -280,14 +218,11 @@ pub enum RemarkKind {
     GateLimit {
         /// Numbers of the samples in the series, from 0; counted ones.
         samples: Vec<u32>,
-        /// The total.
         of: u32,
     },
     /// The gate paused the program while the machine was busy; elapsed time contains that, process time and net time do not.
     Paused {
-        /// Samples concerned.
         samples: u32,
-        /// The total.
         of: u32,
         /// How long, over all of them.
         time: f64,

@@ -42,9 +42,7 @@ pub struct MetricFigures {
     pub median: f64,
     /// 95% interval of the median: order statistics.
     pub median_interval: Result<Interval, NoInterval>,
-    /// Smallest.
     pub min: f64,
-    /// Largest.
     pub max: f64,
 }
 

@@ -29,7 +29,6 @@ pub(crate) struct SeriesProbes {
     summary: Option<ProbesSummary>,
     /// Numbers of the samples in which the gate's limit was reached.
     limit_reached: Vec<u32>,
-    /// Samples with pauses.
     paused: u32,
     absent: FirstFound<Absent>,
     fitted: Option<QuietSeries>,
@@ -71,7 +70,6 @@ impl<'a> RunQuiet<'a> {
         self.series.get(index)
     }
 
-    /// The first reading.
     pub fn add(&mut self, sample: &Sample) {
         // A run of an earlier tare has probes of an earlier revision; of two in a run that was resumed, the later one counts,
         // whatever the order of the samples.
@@ -99,7 +97,6 @@ impl<'a> RunQuiet<'a> {
         probed.for_each(|s| s.fitted = Some(QuietSeries::new(levels.clone())));
     }
 
-    /// The last reading.
     pub fn correct(&mut self, sample: &Sample) {
         if !self.counts(sample) {
             return;

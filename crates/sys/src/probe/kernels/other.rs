@@ -7,7 +7,6 @@ pub fn missing() -> Option<String> {
     Some(format!("no probes are written for {}", std::env::consts::ARCH))
 }
 
-/// None.
 pub extern "C" fn all() -> ProbeCode {
     ProbeCode { start: std::ptr::null(), end: std::ptr::null() }
 }
