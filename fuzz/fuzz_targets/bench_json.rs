@@ -10,15 +10,15 @@ use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
 use tarebench_render::kit::markup::Markup;
 use tarebench_render::kit::style::Style;
-use tarebench_store::{NamedDocument, SqliteStore, Store, import};
+use tarebench_store::{SqliteStore, Store, import};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {
     let mut store = SqliteStore::in_memory().expect("a store in memory");
     let id = match import(&mut store, &mut &data[..]) {
-        Ok(NamedDocument::Document(id)) => id,
         // Archives of runs have a target of their own.
-        Ok(NamedDocument::Run(_)) => return,
+        Ok(id) if id.kind == DocumentKind::Run => return,
+        Ok(id) => id,
         Err(error) => return drop(error.to_string()),
     };
     let document = store.document(id).expect("what was imported can be read");

@@ -15,14 +15,14 @@ use tarebench_render::kit::style::Style;
 use tarebench_render::kit::svg::figures::figures;
 use tarebench_render::kit::web::html;
 use tarebench_render::kit::web::page::Page;
-use tarebench_store::{NamedDocument, SqliteStore, Store, import};
+use tarebench_store::{SqliteStore, Store, import};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {
     let mut store = SqliteStore::in_memory().expect("a store in memory");
     let id = match import(&mut store, &mut &data[..]) {
-        Ok(NamedDocument::Document(id)) => id,
-        Ok(NamedDocument::Run(_)) => return,
+        Ok(id) if id.kind == DocumentKind::Run => return,
+        Ok(id) => id,
         Err(error) => return drop(error.to_string()),
     };
     let document = store.document(id).expect("what was imported can be read");

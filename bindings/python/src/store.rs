@@ -10,7 +10,7 @@ use tarebench::core::profile::data::Profile;
 use tarebench::render::noise::terminal::json as noise_json;
 use tarebench::render::profile::terminal::json as profile_json;
 use tarebench::run::session::store_path;
-use tarebench::store::{DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store as _, StoreError};
+use tarebench::store::{DocumentFilter, RunFilter, SqliteStore, Store as _, StoreError};
 use tarebench_cli::api::Failure;
 
 /// A store, opened for reading for each question, so that other processes may write to it meanwhile.
@@ -30,8 +30,8 @@ fn place(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
     Ok(store_path(named.as_deref())?)
 }
 
-fn wrong_kind(named: NamedDocument, expected: DocumentKind) -> Failure {
-    Failure::usage(format!("{named} is not a {}", expected.noun()))
+fn wrong_kind(named: Id, expected: DocumentKind) -> Failure {
+    Failure::usage(format!("{} is not a {}", named.phrase(), expected.noun()))
 }
 
 impl Store {
@@ -60,7 +60,7 @@ impl Store {
 
     fn found_run(&self, name: &str) -> Result<Run, Failure> {
         match self.open()?.find(name)? {
-            NamedDocument::Run(id) => Run::stored(self.path.clone(), id),
+            Id { kind: DocumentKind::Run, number: id } => Run::stored(self.path.clone(), id),
             other => Err(wrong_kind(other, DocumentKind::Run)),
         }
     }
@@ -68,7 +68,7 @@ impl Store {
     fn found_noise(&self, name: &str) -> Result<String, Failure> {
         let store = self.open()?;
         let id = match store.find(name)? {
-            NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
+            id if id.kind == DocumentKind::Noise => id,
             other => return Err(wrong_kind(other, DocumentKind::Noise)),
         };
         let (head, noise) = tarebench::noise::measure::load(&store, id)?;
@@ -81,7 +81,7 @@ impl Store {
         let profile: Option<Profile> = match name {
             None => store.newest_profile(&tarebench::machine::identity())?,
             Some(name) => match store.find(name)? {
-                NamedDocument::Document(id) if id.kind == DocumentKind::Profile => Some(finished(&store, id)?),
+                id if id.kind == DocumentKind::Profile => Some(finished(&store, id)?),
                 other => return Err(wrong_kind(other, DocumentKind::Profile)),
             },
         };

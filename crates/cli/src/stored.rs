@@ -12,7 +12,7 @@ use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::core::profile::data::Profile;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::store;
-use tarebench::store::{DocumentArchive, NamedDocument, Store, StoreError};
+use tarebench::store::{DocumentArchive, Store, StoreError};
 
 enum Exported<'a> {
     /// Read while it is written: a run may have a million samples. An error of the store is kept, as the writer has its own only.
@@ -49,8 +49,8 @@ impl Exported<'_> {
 /// Writes a stored result to a file, or to standard output.
 pub fn write(store: &dyn Store, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
     let archive = match what.resolve(store)? {
-        NamedDocument::Run(id) => Exported::Run { store, id, failed: RefCell::new(None) },
-        NamedDocument::Document(id) => {
+        Id { kind: DocumentKind::Run, number: id } => Exported::Run { store, id, failed: RefCell::new(None) },
+        id => {
             let archive = store.export_document(id)?;
             if id.kind == DocumentKind::Profile && archive.head.status != Status::Finished {
                 return Err(unfinished(id));
@@ -89,11 +89,11 @@ pub fn read(store: &mut dyn Store, file: &Path) -> Result<Exit, Failure> {
     };
     let stored = stored.map_err(|e| refused(file, e))?;
     match stored {
-        NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {
+        id if id.kind == DocumentKind::Profile => {
             let title = store.document(id)?.head.title;
             eprintln!("stored as {id}, profile {}", clean(&title));
         }
-        other => eprintln!("stored as {other}"),
+        other => eprintln!("stored as {}", other.phrase()),
     }
     Ok(Exit::Done)
 }
@@ -117,11 +117,11 @@ fn refused(file: &Path, e: StoreError) -> Failure {
 }
 
 /// Prints, before a stored result, when it was imported, if it was.
-pub fn say_imported(store: &dyn Store, what: NamedDocument, show: &Show) -> Result<(), Failure> {
+pub fn say_imported(store: &dyn Store, what: Id, show: &Show) -> Result<(), Failure> {
     if let Some(at) = store.imported(what)?
         && !show.is_quiet()
     {
-        print(&format!("{what} was imported on {}\n", local_time(at)));
+        print(&format!("{} was imported on {}\n", what.phrase(), local_time(at)));
     }
     Ok(())
 }
@@ -129,19 +129,19 @@ pub fn say_imported(store: &dyn Store, what: NamedDocument, show: &Show) -> Resu
 /// Removes stored results.
 pub fn remove(store: &mut dyn Store, names: &[String]) -> Result<Exit, Failure> {
     // All are looked up before any is removed: a mistyped number removes nothing.
-    let all: Vec<NamedDocument> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
+    let all: Vec<Id> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
     for (text, one) in names.iter().zip(all) {
         match one {
-            NamedDocument::Run(id) => store.remove(id)?,
-            NamedDocument::Document(id) if is_name(id, text) => {
+            Id { kind: DocumentKind::Run, number: id } => store.remove(id)?,
+            id if is_name(id, text) => {
                 let n = store.remove_profile(text)?;
                 let versions = if n == 1 { "version" } else { "versions" };
                 eprintln!("removed {n} {versions} of {}", clean(text));
                 continue;
             }
-            NamedDocument::Document(id) => store.remove_document(id)?,
+            id => store.remove_document(id)?,
         }
-        eprintln!("removed {one}");
+        eprintln!("removed {}", one.phrase());
     }
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@ use crate::claim::Claimant;
 use crate::contract::{Result, RunFilter, RunSummary, Store};
 use crate::database::{Database, values};
 use crate::documents;
-use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
+use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, StoredDocument};
 use crate::error::{Fault, Inner, StoreError};
 use crate::learned;
 use crate::learned::MachineKey;
@@ -54,7 +54,7 @@ pub trait StoreBackend {
     fn shrink(&self) {}
 
     /// A run or document was brought to its end through this value.
-    fn finished(&self, _: NamedDocument) {}
+    fn finished(&self, _: Id) {}
 }
 
 impl<B: StoreBackend> Store for B {
@@ -118,7 +118,7 @@ impl<B: StoreBackend> Store for B {
             _ => Ok(()),
         })?;
         if status == Status::Finished {
-            self.finished(NamedDocument::Run(run));
+            self.finished(Id::run(run));
         }
         Ok(())
     }
@@ -237,10 +237,12 @@ impl<B: StoreBackend> Store for B {
         self.write_once("store the run", |db| runs::import(db, &path, reader))
     }
 
-    fn imported(&self, what: NamedDocument) -> Result<Option<Nanos>> {
+    fn imported(&self, what: Id) -> Result<Option<Nanos>> {
         self.read("read the time of import", |db| match what {
-            NamedDocument::Run(run) => rows::imported(db, run)?.ok_or_else(|| runs::no_such(self.place(), run).into()),
-            NamedDocument::Document(id) => documents::imported(db, self.place(), id),
+            Id { kind: DocumentKind::Run, number } => {
+                rows::imported(db, number)?.ok_or_else(|| runs::no_such(self.place(), number).into())
+            }
+            id => documents::imported(db, self.place(), id),
         })
     }
 
@@ -263,7 +265,7 @@ impl<B: StoreBackend> Store for B {
     fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved> {
         let path = self.place().to_owned();
         let saved = self.write("store the profile", |db| profiles::save(db, &path, profile, begun, conditions))?;
-        self.finished(NamedDocument::Document(saved.id));
+        self.finished(saved.id);
         Ok(saved)
     }
 
@@ -336,7 +338,7 @@ impl<B: StoreBackend> Store for B {
         let path = self.place().to_owned();
         let id = self.write("store the document", |db| profiles::insert(db, &path, head, doc))?;
         if head.status == Status::Finished {
-            self.finished(NamedDocument::Document(id));
+            self.finished(id);
         }
         Ok(id)
     }
@@ -356,7 +358,7 @@ impl<B: StoreBackend> Store for B {
             documents::update(db, id, status, doc)
         })?;
         if status == Status::Finished {
-            self.finished(NamedDocument::Document(id));
+            self.finished(id);
         }
         Ok(())
     }
@@ -417,21 +419,21 @@ impl<B: StoreBackend> Store for B {
         })
     }
 
-    fn find(&self, text: &str) -> Result<NamedDocument> {
+    fn find(&self, text: &str) -> Result<Id> {
         self.read("find what was named", |db| {
             let named = text.parse::<Id>().ok().filter(|id| id.kind != DocumentKind::Run);
             if let Some(id) = named
                 && documents::exists(db, id)?
             {
-                return Ok(NamedDocument::Document(id));
+                return Ok(id);
             }
             let none = match runs::resolve(db, self.place(), text) {
-                Ok(run) => return Ok(NamedDocument::Run(run)),
+                Ok(run) => return Ok(Id::run(run)),
                 Err(e @ Fault::Store(StoreError::NoSuchRun { .. })) => e,
                 Err(e) => return Err(e),
             };
             match (profiles::number(db, text)?, named) {
-                (Some(id), _) => Ok(NamedDocument::Document(id)),
+                (Some(id), _) => Ok(id),
                 (None, Some(id)) => Err(documents::no_such(self.place(), id).into()),
                 (None, None) => Err(none),
             }

@@ -2,7 +2,7 @@
 
 use crate::archive::{Archive, DocumentArchive};
 use crate::claim::Claimant;
-use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
+use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, StoredDocument};
 use crate::error::StoreError;
 use crate::learned::MachineKey;
 use crate::profiles::Saved;
@@ -214,7 +214,7 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::NoSuchDocument`].
-    fn imported(&self, what: NamedDocument) -> Result<Option<Nanos>>;
+    fn imported(&self, what: Id) -> Result<Option<Nanos>>;
 
     /// Adds slices to a recording ([`tarebench_core::run::plan::RunPurpose::Watch`]), after the stored ones.
     ///
@@ -345,5 +345,5 @@ pub trait Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`], [`StoreError::NoSuchDocument`].
-    fn find(&self, text: &str) -> Result<NamedDocument>;
+    fn find(&self, text: &str) -> Result<Id>;
 }

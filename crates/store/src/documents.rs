@@ -74,23 +74,6 @@ pub struct DocumentSummary {
     pub imported: Option<Nanos>,
 }
 
-/// The entry that a user has named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedDocument {
-    /// A run, by its number.
-    Run(i64),
-    Document(Id),
-}
-
-impl std::fmt::Display for NamedDocument {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NamedDocument::Run(id) => write!(f, "run {id}"),
-            NamedDocument::Document(id) => write!(f, "{id}"),
-        }
-    }
-}
-
 /// The content of a document or of a part, to be stored.
 ///
 /// # Errors

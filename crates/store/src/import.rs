@@ -2,7 +2,7 @@
 
 use crate::archive::read_bench;
 use crate::contract::{Result, Store};
-use crate::documents::{NamedDocument, content, content_uuid};
+use crate::documents::{content, content_uuid};
 use crate::error::StoreError;
 use crate::format::{BENCH, DOCUMENT, PROFILE, RUN};
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
@@ -11,7 +11,7 @@ use std::fmt;
 use std::io;
 use std::io::Read;
 use tarebench_core::documents::head::Status;
-use tarebench_core::documents::head::{DocumentHead, DocumentKind};
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench_core::kbest::bench::Bench;
 
 /// The kind of a file is found within its first bytes.
@@ -26,7 +26,7 @@ const WHAT: &str = "a file that can be imported";
 /// # Errors
 /// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`], [`StoreError::DuplicateProfile`],
 /// [`StoreError::DuplicateDocument`], also for a file of benchmarks with the same content.
-pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<NamedDocument> {
+pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Id> {
     let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
     let mut beginning = Vec::new();
     let failed = |e: io::Error| bad(format!("cannot be read: {e}"));
@@ -38,10 +38,10 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<NamedDocum
     let found = format_of(&beginning);
     let mut whole = beginning.as_slice().chain(reader);
     match found.as_deref() {
-        Some(f) if f == RUN.format => store.import(&mut whole).map(NamedDocument::Run),
-        Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(NamedDocument::Document),
-        Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(NamedDocument::Document),
-        Some(f) if f == PROFILE.format => Ok(NamedDocument::Document(store.import_profile(&mut whole)?.id)),
+        Some(f) if f == RUN.format => store.import(&mut whole).map(Id::run),
+        Some(f) if f == DOCUMENT.format => store.import_document(&mut whole),
+        Some(f) if f == BENCH.format => import_bench(store, &mut whole),
+        Some(f) if f == PROFILE.format => Ok(store.import_profile(&mut whole)?.id),
         Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
         None if !is_object(&beginning) => {
             let cause = "expected a JSON object".to_owned();
@@ -84,7 +84,7 @@ fn format_of(beginning: &[u8]) -> Option<String> {
     found
 }
 
-fn import_bench(store: &mut dyn Store, reader: &mut dyn Read) -> Result<tarebench_core::documents::head::Id> {
+fn import_bench(store: &mut dyn Store, reader: &mut dyn Read) -> Result<Id> {
     let bench = read_bench(reader)?;
     let doc = content(&bench)?;
     store.create_document(&head_of(&bench, &doc.to_string()), &doc)

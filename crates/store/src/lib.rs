@@ -32,7 +32,7 @@ mod weight;
 pub use crate::archive::{Archive, DocumentArchive, ProfileArchive, read_bench};
 pub use crate::claim::Claimant;
 pub use crate::contract::{Result, RunFilter, RunSummary, Store};
-pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument, content};
+pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, StoredDocument, content};
 pub use crate::error::StoreError;
 pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_LIMIT, PROFILE_LIMIT, RUN_LIMIT};
 pub use crate::import::import;

@@ -2,15 +2,15 @@
 
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_store::copy::{PushError, PushProgress, Pushed, digest, push_document, push_run};
-use tarebench_store::{DocumentFilter, NamedDocument, RunFilter, Store, StoreError};
+use tarebench_store::{DocumentFilter, RunFilter, Store, StoreError};
 
 /// A result that is now in another store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivered {
     /// Its number where it came from.
-    pub here: NamedDocument,
+    pub here: Id,
     /// Its number where it is now.
-    pub there: NamedDocument,
+    pub there: Id,
     /// What was new there.
     pub pushed: Pushed,
     /// Samples of a run that both stores have now; 0 of other documents.
@@ -20,12 +20,10 @@ pub struct Delivered {
 }
 
 /// All that a store has: runs, then other documents, the oldest first, as later ones may refer to earlier ones.
-pub fn everything(store: &dyn Store) -> Result<Vec<NamedDocument>, StoreError> {
-    let mut runs: Vec<NamedDocument> =
-        store.runs(&RunFilter::default())?.iter().map(|run| NamedDocument::Run(run.id)).collect();
+pub fn everything(store: &dyn Store) -> Result<Vec<Id>, StoreError> {
+    let mut runs: Vec<Id> = store.runs(&RunFilter::default())?.iter().map(|run| Id::run(run.id)).collect();
     let documents = store.documents(&DocumentFilter::default())?;
-    let mut documents: Vec<NamedDocument> =
-        documents.iter().map(|document| NamedDocument::Document(document.head.id())).collect();
+    let mut documents: Vec<Id> = documents.iter().map(|document| document.head.id()).collect();
     runs.reverse();
     documents.reverse();
     Ok(runs.into_iter().chain(documents).collect())
@@ -37,13 +35,13 @@ pub fn everything(store: &dyn Store) -> Result<Vec<NamedDocument>, StoreError> {
 /// A failure of one of the stores, or what differs.
 pub fn deliver(
     from: &dyn Store,
-    what: NamedDocument,
+    what: Id,
     to: &mut dyn Store,
     watch: &mut dyn FnMut(PushProgress),
 ) -> Result<Delivered, PushError> {
     match what {
-        NamedDocument::Run(id) => deliver_run(from, id, to, watch),
-        NamedDocument::Document(id) => deliver_document(from, id, to),
+        Id { kind: DocumentKind::Run, number: id } => deliver_run(from, id, to, watch),
+        id => deliver_document(from, id, to),
     }
 }
 
@@ -58,7 +56,7 @@ fn deliver_run(
     let finished = to.run(there)?.status == Status::Finished;
     // Both have the same, and this one is mostly the local store.
     let samples = digest(from, run)?.samples;
-    Ok(Delivered { here: NamedDocument::Run(run), there: NamedDocument::Run(there), pushed, samples, finished })
+    Ok(Delivered { here: Id::run(run), there: Id::run(there), pushed, samples, finished })
 }
 
 fn deliver_document(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<Delivered, PushError> {
@@ -67,6 +65,5 @@ fn deliver_document(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<Deli
     let there = to.documents(&DocumentFilter { kind: Some(id.kind), ..DocumentFilter::default() })?;
     let there = there.iter().find(|d| d.head.uuid == head.uuid).map_or(id, |d| d.head.id());
     let finished = head.status == Status::Finished || id.kind == DocumentKind::Bench;
-    let [here, there] = [id, there].map(NamedDocument::Document);
-    Ok(Delivered { here, there, pushed, samples: 0, finished })
+    Ok(Delivered { here: id, there, pushed, samples: 0, finished })
 }

@@ -28,7 +28,7 @@ use tarebench_core::run::plan::{
 use tarebench_core::sample::data::Phase;
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::watch::Watcher;
-use tarebench_store::{Claimant, DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store};
+use tarebench_store::{Claimant, DocumentFilter, RunFilter, SqliteStore, Store};
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -471,7 +471,7 @@ fn plans_of_imports(store: &dyn Store, attempt: &Attempt) -> Result<Vec<Imported
     }
     let mut imported = Vec::new();
     for (run, plan) in plans {
-        if let Some(at) = store.imported(NamedDocument::Run(run))? {
+        if let Some(at) = store.imported(Id::run(run))? {
             imported.push(ImportedPlan { run, imported: at, plan });
         }
     }

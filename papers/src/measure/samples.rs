@@ -20,7 +20,7 @@ use tarebench_core::profile::data::Cutoff;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_host::state::TuneError;
-use tarebench_store::{DocumentPart, NamedDocument, RunFilter, SqliteStore, Store, StoredDocument, content};
+use tarebench_store::{DocumentPart, RunFilter, SqliteStore, Store, StoredDocument, content};
 use tarebench_sys::signals::Signals;
 
 /// Most runs, programs of a run, and samples of a program: what a study of another machine's store may ask for.
@@ -168,7 +168,7 @@ fn finished(
 /// # Errors
 /// Those of the store; if the study is damaged.
 pub fn imported_study(store: &dyn Store, id: Id, tools: &StudyTools) -> Result<Option<ImportedStudy>, StudyError> {
-    let Some(imported) = store.imported(NamedDocument::Document(id))? else { return Ok(None) };
+    let Some(imported) = store.imported(id)? else { return Ok(None) };
     let study = load(store, id)?;
     if study.head.status == Status::Finished {
         return Ok(None);
@@ -323,7 +323,7 @@ impl StudySession<'_> {
     /// A run of an earlier session that holds a part of this study. An imported one may be anything.
     fn begun(&self, store: &dyn Store, index: usize, planned: &StudyRunPlan) -> Result<Option<Run>, StudyError> {
         for summary in store.runs(&RunFilter { tags: tags(self.uuid, index), limit: None })? {
-            if store.imported(NamedDocument::Run(summary.id))?.is_some() {
+            if store.imported(Id::run(summary.id))?.is_some() {
                 continue;
             }
             let run = store.run(summary.id)?;

@@ -222,7 +222,7 @@ pub fn resume(store: Box<dyn Store>, id: Id, json: bool, show: &Show) -> Result<
     if head.status == Status::Finished {
         return Err(DocumentError::Finished(id).into());
     }
-    if store.imported(tarebench::store::NamedDocument::Document(id))?.is_some() {
+    if store.imported(id)?.is_some() {
         return Err(GateError::Imported(id).into());
     }
     let signals = Signals::install().map_err(Failure::system)?;

@@ -17,7 +17,7 @@ use tarebench::render::kbest::bench::ShownBench;
 use tarebench::render::kit::hints::Hints;
 use tarebench::render::kit::web::page::Page;
 use tarebench::run::session;
-use tarebench::store::{NamedDocument, Store, StoreError};
+use tarebench::store::{Store, StoreError};
 use tarebench::sys::clock;
 
 /// What has no page. `tare report` and `tare lab serve` have errors of their own.
@@ -26,10 +26,10 @@ pub trait PageError: From<StoreError> + From<DocumentError> + From<GateError> + 
 impl<E: From<StoreError> + From<DocumentError> + From<GateError> + From<Failure>> PageError for E {}
 
 /// The page of a run, a profile or another document.
-pub fn page<E: PageError>(store: &dyn Store, what: NamedDocument, hints: &Hints) -> Result<Page, E> {
+pub fn page<E: PageError>(store: &dyn Store, what: Id, hints: &Hints) -> Result<Page, E> {
     match what {
-        NamedDocument::Run(id) => of_run(store, id, hints),
-        NamedDocument::Document(id) => of_document(store, id, hints),
+        Id { kind: DocumentKind::Run, number: id } => of_run(store, id, hints),
+        id => of_document(store, id, hints),
     }
 }
 

@@ -17,7 +17,7 @@ use tarebench::core::profile::data::Profile;
 use tarebench::render::kit::hints::Hints;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::kit::web::page::Page;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 
 /// Write a stored result of any kind as a self-contained HTML page
 #[derive(Args)]
@@ -103,17 +103,12 @@ fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
     let what = store.find(&args.what)?;
     let report = match what {
         // A study has figures of its own.
-        NamedDocument::Document(id) if id.kind == DocumentKind::Study => {
+        id if id.kind == DocumentKind::Study => {
             let (page, figures) = (studies()?.page)(store, id)?;
             Report { page, figures, stem: format!("study-{id}") }
         }
-        NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {
-            of_profile(&crate::profile::result::stored(store, id)?, &hints)?
-        }
-        NamedDocument::Document(id) => {
-            Report::new(page::<Failure>(store, what, &hints)?, format!("{}-{id}", id.kind.name()))?
-        }
-        NamedDocument::Run(id) => Report::new(page::<Failure>(store, what, &hints)?, format!("run-{id}"))?,
+        id if id.kind == DocumentKind::Profile => of_profile(&crate::profile::result::stored(store, id)?, &hints)?,
+        id => Report::new(page::<Failure>(store, what, &hints)?, format!("{}-{id}", id.kind.name()))?,
     };
     Ok(report)
 }

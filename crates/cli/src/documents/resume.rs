@@ -17,7 +17,7 @@ use tarebench::core::documents::head::{DocumentKind, Id, Status};
 use tarebench::documents::DocumentError;
 use tarebench::run::session;
 use tarebench::run::session::{ImportTrust, StorePlace};
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 use tarebench::sys::signals::Signals;
 
 /// Resume an interrupted run, profile, study or gate
@@ -55,8 +55,8 @@ pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     let push = PushAtEnd::of(&args.store)?;
     let store = args.store.local()?;
     let exit = match args.what.resolve(&*store)? {
-        NamedDocument::Run(id) => run(args, store, id, &show),
-        NamedDocument::Document(id) => document(args, store, id, &show),
+        Id { kind: DocumentKind::Run, number: id } => run(args, store, id, &show),
+        id => document(args, store, id, &show),
     }?;
     push.end(exit, show.is_quiet())
 }

@@ -16,7 +16,7 @@ use tarebench::noise::measure::reported;
 use tarebench::render::compare::gate as gate_output;
 use tarebench::render::kbest::bench::ShownBench;
 use tarebench::run::session::load;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 
 /// Print a stored result: of a run, a profile, noise, a study, benchmarks, a comparison, or a gate
 #[derive(Args)]
@@ -43,8 +43,8 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         say_imported(&*store, named, &show)?;
     }
     let id = match named {
-        NamedDocument::Run(id) => id,
-        NamedDocument::Document(id) => return document(args, &show, &*store, id),
+        Id { kind: DocumentKind::Run, number: id } => id,
+        id => return document(args, &show, &*store, id),
     };
     let mut stored = load(&*store, id)?;
     if let Some(sigma) = args.sigma {

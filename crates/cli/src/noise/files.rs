@@ -14,7 +14,6 @@ use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::noise::files::DurationUnit;
 use tarebench::noise::files::{Import, PhaseFileFormat, written};
 use tarebench::noise::measure::{load, reported};
-use tarebench::store::NamedDocument;
 
 /// Export phases in the format of other tools
 #[derive(Args)]
@@ -112,7 +111,7 @@ enum DurationUnitArg {
 pub fn export(args: &NoiseExportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
     let id = match store.find(&args.what)? {
-        NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
+        id if id.kind == DocumentKind::Noise => id,
         _ => {
             let text = format!("{} is not a noise measurement", args.what);
             return Err(Failure::usage(text).hint("list them with: `tare list`"));

@@ -17,7 +17,7 @@ use tarebench::render::kit::svg::figures::figures;
 use tarebench::render::kit::web::html as web;
 use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 
 /// Show stored measurements; several of them with a curve each in one figure
 ///
@@ -52,7 +52,7 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
     let mut all: Vec<LoadedNoise> = Vec::new();
     for id in &ids {
         if !asked.json {
-            say_imported(&*store, NamedDocument::Document(*id), &show)?;
+            say_imported(&*store, *id, &show)?;
         }
         all.push(results(&*store, *id, asked)?);
     }
@@ -93,7 +93,7 @@ fn ids(store: &dyn Store, what: &[String]) -> Result<Vec<Id>, Failure> {
     let mut ids: Vec<Id> = Vec::new();
     for text in what {
         let id = match store.find(text)? {
-            NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
+            id if id.kind == DocumentKind::Noise => id,
             _ => {
                 let text = format!("{text} is not a noise measurement");
                 return Err(Failure::usage(text).hint("list them with: `tare list`"));

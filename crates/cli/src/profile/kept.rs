@@ -15,7 +15,7 @@ use tarebench::profile as profiling;
 use tarebench::render::kit::json;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
-use tarebench::store::{NamedDocument, RunFilter, Store};
+use tarebench::store::{RunFilter, Store};
 
 /// Lists.
 #[derive(Args)]
@@ -55,7 +55,7 @@ impl WhichProfile {
     pub fn find(&self, store: &dyn Store) -> Result<Profile, Failure> {
         let found = match &self.label {
             Some(label) => match store.find(label) {
-                Ok(NamedDocument::Document(id)) if id.kind == DocumentKind::Profile => Some(stored_profile(store, id)?),
+                Ok(id) if id.kind == DocumentKind::Profile => Some(stored_profile(store, id)?),
                 _ => store.profile(label)?,
             },
             None => store.newest_profile(&tarebench::machine::identity())?,

@@ -15,8 +15,8 @@ use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
 use tarebench_store::{
-    Claimant, DocumentArchive, DocumentFilter, DocumentPart, NamedDocument, ProfileArchive, RunFilter, SqliteStore,
-    Store, StoreError, StoredDocument, content, import, read_bench,
+    Claimant, DocumentArchive, DocumentFilter, DocumentPart, ProfileArchive, RunFilter, SqliteStore, Store, StoreError,
+    StoredDocument, content, import, read_bench,
 };
 
 fn id(text: &str) -> Id {
@@ -139,12 +139,12 @@ fn a_document_is_found_by_what_a_user_says() {
         let mut store = backend.store();
         no_such(store.find("b1"));
         store.begin_run(&run(0xb123_4567 << 96)).unwrap();
-        assert_eq!(store.find("b123").unwrap(), NamedDocument::Run(1));
+        assert_eq!(store.find("b123").unwrap(), Id::run(1));
         for n in 1..=123 {
             store.create_document(&head(n), &json!(1)).unwrap();
         }
-        assert_eq!(store.find("b123").unwrap(), NamedDocument::Document(id("b123")));
-        assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [NamedDocument::Run(1); 3]);
+        assert_eq!(store.find("b123").unwrap(), id("b123"));
+        assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [Id::run(1); 3]);
         no_such(store.find("b124"));
         no_such(store.find("s1"));
         for text in ["2", "B1", "b01", "", "x1"] {
@@ -273,7 +273,7 @@ fn a_file_of_benchmarks_becomes_a_document() {
         let mut store = backend.store();
         let text = file_of_bench();
         let stored = import(&mut *store, &mut text.as_bytes()).unwrap();
-        assert_eq!((stored, stored.to_string().as_str()), (NamedDocument::Document(id("b1")), "b1"));
+        assert_eq!((stored, stored.to_string().as_str()), (id("b1"), "b1"));
         let found = store.document(id("b1")).unwrap();
         assert_eq!(serde_json::from_value::<tarebench_core::kbest::bench::Bench>(found.doc).unwrap(), bench());
         assert_eq!((found.head.title.as_str(), found.head.status), ("sorts", Status::Finished));
@@ -300,7 +300,7 @@ fn one_import_takes_every_kind_of_file() {
         let mut of_run = Vec::new();
         store.export(id).unwrap().write(&mut of_run).unwrap();
         let mut other = backend.store();
-        assert_eq!(import(&mut *other, &mut of_run.as_slice()).unwrap(), NamedDocument::Run(1));
+        assert_eq!(import(&mut *other, &mut of_run.as_slice()).unwrap(), Id::run(1));
         assert_eq!(import(&mut *other, &mut of_bench().as_slice()).unwrap().to_string(), "b1");
         assert_eq!(import(&mut *other, &mut file_of_bench().as_bytes()).unwrap().to_string(), "b2");
         assert!(matches!(import(&mut *other, &mut of_run.as_slice()), Err(StoreError::Duplicate { .. })));
@@ -353,7 +353,7 @@ fn conditions_and_tags_are_kept_and_found() {
         let mut other = backend.store();
         let text = archive(store.document(n1).unwrap());
         assert_eq!(serde_json::from_slice::<Value>(&text).unwrap()["version"], 2);
-        assert_eq!(import(&mut *other, &mut text.as_slice()).unwrap(), NamedDocument::Document(n1));
+        assert_eq!(import(&mut *other, &mut text.as_slice()).unwrap(), n1);
         assert_eq!(other.document(n1).unwrap(), store.document(n1).unwrap());
         assert_eq!(tagged(&*other, &[("a", "b")]), ["n1"]);
 
@@ -426,7 +426,7 @@ fn profiles_are_documents() {
         assert_eq!((saved.id, saved.version), (p3, 1));
         let head = store.document(p3).unwrap().head;
         assert_eq!(head, DocumentHead { number: 3, status: Status::Finished, title: "box@1".to_owned(), ..begun });
-        assert_eq!(store.find("box@1").unwrap(), NamedDocument::Document(p3));
+        assert_eq!(store.find("box@1").unwrap(), p3);
     }
 }
 
@@ -619,7 +619,7 @@ proptest! {
         let text = archive(stored.clone());
         let mut other = backend.empty();
         let copy = import(&mut *other, &mut text.as_slice()).unwrap();
-        prop_assert_eq!(copy, NamedDocument::Document(id));
+        prop_assert_eq!(copy, id);
         prop_assert_eq!(other.document(id).unwrap(), stored);
         prop_assert_eq!(archive(other.document(id).unwrap()), text);
     }

@@ -8,9 +8,7 @@ use std::io::{Read, repeat};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
-use tarebench_store::{
-    DocumentFilter, NamedDocument, ProfileArchive, RunFilter, SqliteStore, Store, StoreError, import,
-};
+use tarebench_store::{DocumentFilter, ProfileArchive, RunFilter, SqliteStore, Store, StoreError, import};
 
 fn now() -> Nanos {
     Nanos(i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap())
@@ -25,7 +23,7 @@ fn imports_are_marked_with_their_time() {
         here.add_sample(run, &sample(0, 2)).unwrap();
         let study = here.create_document(&DocumentHead { kind: DocumentKind::Study, ..head(2) }, &json!({})).unwrap();
         let own = here.save_profile(&profile("own", "m", 1), None, None).unwrap().id;
-        for what in [NamedDocument::Run(run), NamedDocument::Document(study), NamedDocument::Document(own)] {
+        for what in [Id::run(run), study, own] {
             assert_eq!(here.imported(what).unwrap(), None, "{what}");
         }
         assert!(here.runs(&RunFilter::default()).unwrap().iter().all(|r| r.imported.is_none()));
@@ -69,8 +67,8 @@ fn an_imported_profile_is_never_chosen_by_itself() {
 fn what_is_not_there_was_not_imported() {
     for backend in backends() {
         let store = backend.store();
-        assert!(matches!(store.imported(NamedDocument::Run(1)), Err(StoreError::NoSuchRun { .. })));
-        let b1 = NamedDocument::Document(Id { kind: DocumentKind::Bench, number: 1 });
+        assert!(matches!(store.imported(Id::run(1)), Err(StoreError::NoSuchRun { .. })));
+        let b1 = Id { kind: DocumentKind::Bench, number: 1 };
         assert!(matches!(store.imported(b1), Err(StoreError::NoSuchDocument { .. })));
     }
 }

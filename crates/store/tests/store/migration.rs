@@ -9,9 +9,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::notes::{KeptBefore, Note, ReadingTime, readings};
-use tarebench_store::{
-    Claimant, DocumentFilter, DocumentPart, NamedDocument, RunFilter, SqliteStore, Store, StoreError, import,
-};
+use tarebench_store::{Claimant, DocumentFilter, DocumentPart, RunFilter, SqliteStore, Store, StoreError, import};
 
 /// How it was made is said in the file.
 pub const V3: &str = include_str!("data/v3.sql");
@@ -59,7 +57,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     let runs: Vec<_> = [1, 2].map(|n| (old.run(n).unwrap(), old.samples(n).unwrap())).to_vec();
     let documents = DOCUMENTS.map(|n| old.document(id(n)).unwrap());
     assert_eq!(old.documents(&DocumentFilter::default()).unwrap().len(), 4);
-    assert_eq!(old.find("p").unwrap(), NamedDocument::Document(id("p1")));
+    assert_eq!(old.find("p").unwrap(), id("p1"));
     drop(old);
 
     let mut store = SqliteStore::open(&path).unwrap();
@@ -83,7 +81,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     assert_eq!(documents.map(|d| d.head.status), [Status::Finished, Status::Finished, Status::Interrupted]);
     let p1 = store.document(id("p1")).unwrap();
     assert_eq!((p1.doc, p1.head.title.as_str(), p1.head.status), (parsed(&profile), "p@1", Status::Finished));
-    assert_eq!(["p", "p@1", "p1"].map(|n| store.find(n).unwrap()), [NamedDocument::Document(id("p1")); 3]);
+    assert_eq!(["p", "p@1", "p1"].map(|n| store.find(n).unwrap()), [id("p1"); 3]);
     assert_eq!(store.profiles().unwrap(), [serde_json::from_str::<Profile>(&profile).unwrap()]);
 
     // Exported and imported, and used on.
@@ -97,7 +95,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     for n in [1, 2] {
         let mut text = Vec::new();
         store.export(n).unwrap().write(&mut text).unwrap();
-        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), NamedDocument::Run(n));
+        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), Id::run(n));
         assert_eq!(other.samples(n).unwrap(), store.samples(n).unwrap());
     }
     let by = Claimant { pid: 1, start: Nanos(1), boot: "b".into(), host: "h".into() };
@@ -205,8 +203,7 @@ fn profiles_get_the_conditions_of_their_runs() {
 }
 
 fn store_id(store: &SqliteStore, name: &str) -> Id {
-    match store.find(name).unwrap() {
-        NamedDocument::Document(id) => id,
-        NamedDocument::Run(id) => panic!("{name} is run {id}"),
-    }
+    let id = store.find(name).unwrap();
+    assert_ne!(id.kind, DocumentKind::Run, "{name}");
+    id
 }

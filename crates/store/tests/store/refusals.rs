@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use tarebench_core::documents::head::{DocumentKind, Id};
-use tarebench_store::{DocumentFilter, NamedDocument, SqliteStore, Store, StoreError};
+use tarebench_store::{DocumentFilter, SqliteStore, Store, StoreError};
 
 /// Names and contents of all files of a folder.
 fn contents(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
@@ -83,7 +83,7 @@ fn an_earlier_schema() {
         let b1 = Id { kind: DocumentKind::Bench, number: 1 };
         assert!(matches!(reader.document(b1), Err(StoreError::NoSuchDocument { .. })));
         assert!(matches!(reader.find("b1"), Err(StoreError::NoSuchDocument { .. })));
-        assert_eq!(reader.find("1").unwrap(), NamedDocument::Run(1));
+        assert_eq!(reader.find("1").unwrap(), Id::run(1));
         assert_eq!(reader.document_claimant(b1).unwrap(), None);
         let mut store = SqliteStore::open(&path).unwrap();
         assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);

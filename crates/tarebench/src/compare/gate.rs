@@ -18,7 +18,7 @@ use tarebench_core::compare::gate::{Gate, GatePlan, GateReport, MeasuredBenchmar
 use tarebench_core::compare::gate_rule;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id, Status};
 use tarebench_core::run::plan::RunPlan;
-use tarebench_store::{Claimant, NamedDocument, SqliteStore, Store};
+use tarebench_store::{Claimant, SqliteStore, Store};
 use tarebench_sys::signals::Signals;
 
 /// A gate to be measured.
@@ -98,7 +98,7 @@ fn forget_run(measured: &mut MeasuredBenchmark) {
 /// [`GateError`]; also if it is finished, of another machine, or another process measures it. An imported gate cannot be resumed.
 pub fn resume(id: Id, place: &mut StorePlace, signals: &Signals, watch: Watch<'_>) -> Result<MeasuredGate, GateError> {
     let store = place.store().ok_or(DocumentError::NoStore(id))?;
-    if store.imported(NamedDocument::Document(id))?.is_some() {
+    if store.imported(id)?.is_some() {
         return Err(GateError::Imported(id));
     }
     let (stored, claim) = documents::claim_for_resume(store, id)?;

@@ -10,7 +10,7 @@ use tarebench_bpf::KernelTypes;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::Duet;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Status};
 use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::quiet::data::QuietLevels;
@@ -34,7 +34,7 @@ use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::{Ending, RunPart, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
-use tarebench_store::{Claimant, NamedDocument, Store, StoreError};
+use tarebench_store::{Claimant, Store, StoreError};
 use tarebench_sys::cgroup_limits::CgroupLimitFiles;
 use tarebench_sys::clock::{self, CounterRate};
 use tarebench_sys::process;
@@ -400,7 +400,7 @@ pub fn imported_plan(store: &dyn Store, id: i64) -> Result<Option<ImportedPlan>,
     }
     run.plan.check_order()?;
     check_resumable(&run, &tarebench_host::host::describe(Path::new("/")))?;
-    let imported = store.imported(NamedDocument::Run(id))?;
+    let imported = store.imported(Id::run(id))?;
     Ok(imported.map(|imported| ImportedPlan { run: id, imported, plan: run.plan }))
 }
 
@@ -472,7 +472,7 @@ pub fn extend(
     if run.plan.purpose.is_some() {
         return Err(SessionError::NotResumable(format!("run {id} is a recording of the machine, not of programs")));
     }
-    if let Some(imported) = store.imported(NamedDocument::Run(id))? {
+    if let Some(imported) = store.imported(Id::run(id))? {
         return Err(SessionError::Imported(vec![ImportedPlan { run: id, imported, plan: run.plan }]));
     }
     let longer = RunPlan { runs, ..run.plan.clone() };

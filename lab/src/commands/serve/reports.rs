@@ -6,11 +6,12 @@ use tarebench::compare::stored::{StoredRequest, compare, head};
 use tarebench::core::compare::history::{HistoryPlan, report as history_report};
 use tarebench::core::compare::stored::StoredPlan;
 use tarebench::core::compare::stored_report;
+use tarebench::core::documents::head::Id;
 use tarebench::render::compare::history::page as history_page;
 use tarebench::render::compare::stored;
 use tarebench::render::kit::style::Style;
 use tarebench::render::kit::web::html;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 use tarebench::sys::clock;
 use tarebench_cli::args::hints::hints;
 use tarebench_cli::documents::page::page;
@@ -20,7 +21,7 @@ use tarebench_cli::output;
 const COMPARED: usize = 20;
 
 /// The page of a run, a profile or another document, as a self-contained file.
-pub fn report(store: &dyn Store, what: NamedDocument, db: &str) -> Result<String, Trouble> {
+pub fn report(store: &dyn Store, what: Id, db: &str) -> Result<String, Trouble> {
     let page = page::<Trouble>(store, what, &hints(db))?;
     html::html(&page).map_err(|e| Trouble::Failed(e.to_string()))
 }

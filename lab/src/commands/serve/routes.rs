@@ -22,7 +22,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use std::sync::Arc;
 use tarebench::core::documents::head::Id;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 use tarebench::sys::clock;
 
 type App = State<Arc<ServeApp>>;
@@ -140,7 +140,7 @@ async fn machine(State(app): App, Path(name): Path<String>, uri: Uri) -> Respons
 async fn run(State(app): App, Path(id): Path<String>, uri: Uri) -> Response {
     let db = app.db_option();
     let made = app.stores.with(move |store| {
-        let found = NamedDocument::Run(store.resolve(&id)?);
+        let found = Id::run(store.resolve(&id)?);
         reports::report(store, found, &db)
     });
     shown(&app, &uri, made.await.map(self_contained))
@@ -150,7 +150,7 @@ async fn document(State(app): App, Path(id): Path<String>, uri: Uri) -> Response
     let db = app.db_option();
     let made = app.stores.with(move |store| {
         let id: Id = id.parse().map_err(|e| Trouble::NoSuch(format!("{e}")))?;
-        reports::report(store, NamedDocument::Document(id), &db)
+        reports::report(store, id, &db)
     });
     shown(&app, &uri, made.await.map(self_contained))
 }
