@@ -1,6 +1,5 @@
 //! Export, import and removal of stored results of any kind.
 
-use crate::args::store::StoredId;
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::{local_time, print};
@@ -8,7 +7,7 @@ use crate::replace::replace;
 use std::cell::RefCell;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
-use tarebench::core::documents::head::{DocumentKind, Id, Status};
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::store;
@@ -47,16 +46,10 @@ impl Exported<'_> {
 }
 
 /// Writes a stored result to a file, or to standard output.
-pub fn write(store: &dyn Store, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
-    let archive = match what.resolve(store)? {
+pub fn write(store: &dyn Store, what: Id, output: &Path) -> Result<Exit, Failure> {
+    let archive = match what {
         Id { kind: DocumentKind::Run, number: id } => Exported::Run { store, id, failed: RefCell::new(None) },
-        id => {
-            let archive = store.export_document(id)?;
-            if id.kind == DocumentKind::Profile && archive.head.status != Status::Finished {
-                return Err(unfinished(id));
-            }
-            Exported::Document(Box::new(archive))
-        }
+        id => Exported::Document(Box::new(store.export_document(id)?)),
     };
     if output.as_os_str() == "-" {
         crate::output::check_open()?;
@@ -70,12 +63,6 @@ pub fn write(store: &dyn Store, what: &StoredId, output: &Path) -> Result<Exit, 
         replace(output, &|out| archive.write(out)).map_err(|e| archive.failure(&e, output))?;
     }
     Ok(Exit::Done)
-}
-
-/// A profile that is still being learned.
-pub fn unfinished(id: Id) -> Failure {
-    let hint = format!("resume with: `tare resume {id}`; `tare profile learn` makes a profile from the samples so far");
-    Failure::usage(format!("{id} is not finished: there is no profile yet")).hint(hint)
 }
 
 /// Imports a file, or standard input.

@@ -11,11 +11,10 @@ use crate::work::nodes::compare_nodes;
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::core::documents::head::Id;
 use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::render::kit::json::pretty;
 use tarebench::store::{RunFilter, RunSummary, Store};
-use tarebench_cli::args::store::StoredId;
 use tarebench_cli::args::style::TableStyleArgs;
 use tarebench_cli::exit::{Exit, Failure};
 use tarebench_cli::output::{local_time, print};
@@ -56,7 +55,7 @@ pub fn results(args: &LabResultsArgs) -> Result<Exit, Failure> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::system(format!("make the folder {}: {e}", folder.display())))?;
         for run in &runs {
-            stored::write(&store, &StoredId::of(run.uuid.clone()), &folder.join(format!("run-{}.json", run.uuid)))?;
+            stored::write(&store, Id::run(run.id), &folder.join(format!("run-{}.json", run.uuid)))?;
         }
     }
     if args.json {
@@ -74,7 +73,7 @@ pub fn results(args: &LabResultsArgs) -> Result<Exit, Failure> {
 
 fn row(run: RunSummary) -> DocumentRow {
     DocumentRow {
-        id: Id { kind: DocumentKind::Run, number: run.id },
+        id: Id::run(run.id),
         created: local_time(run.created),
         status: run.status,
         titles: run.programs,

@@ -144,16 +144,6 @@ pub fn load(store: &dyn Store, id: Id) -> Result<StoredStudy, Failure> {
     stored::load(store, id).map_err(failure)
 }
 
-/// Prints a stored study.
-pub fn show(store: &dyn Store, id: Id, json: bool, show: &Show) -> Result<(), Failure> {
-    present(&load(store, id)?, &StudyFiles::only_json(json), show)
-}
-
-/// The page of a stored study, and its figures by the names of their files.
-pub fn stored_page(store: &dyn Store, id: Id) -> Result<(Page, Vec<(String, String)>), Failure> {
-    page(&load(store, id)?)
-}
-
 fn view(found: &SampleStudied) -> StudyView<'_> {
     StudyView {
         head: &found.head,

@@ -5,7 +5,8 @@ use crate::args::style::PlainStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::output::print;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,8 +24,8 @@ pub struct ListArgs {
     #[arg(long, value_name = "KEY=VALUE", value_parser = crate::args::values::pair)]
     tag: Vec<(String, String)>,
     /// Show only entries of this kind
-    #[arg(long, value_enum, value_name = "KIND")]
-    kind: Option<KindArg>,
+    #[arg(long, value_name = "KIND", value_parser = kind_parser())]
+    kind: Option<DocumentKind>,
     /// Show at most N, newest first
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: u32,
@@ -37,29 +38,9 @@ pub struct ListArgs {
     store: StoreArgs,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum KindArg {
-    Run,
-    Profile,
-    Noise,
-    Study,
-    Bench,
-    Comparison,
-    Gate,
-}
-
-impl KindArg {
-    fn kind(self) -> DocumentKind {
-        match self {
-            KindArg::Run => DocumentKind::Run,
-            KindArg::Profile => DocumentKind::Profile,
-            KindArg::Noise => DocumentKind::Noise,
-            KindArg::Study => DocumentKind::Study,
-            KindArg::Bench => DocumentKind::Bench,
-            KindArg::Comparison => DocumentKind::Comparison,
-            KindArg::Gate => DocumentKind::Gate,
-        }
-    }
+fn kind_parser() -> impl TypedValueParser<Value = DocumentKind> {
+    let names = PossibleValuesParser::new(DocumentKind::ALL.map(DocumentKind::name));
+    names.try_map(|name| DocumentKind::named(&name).ok_or("not a kind"))
 }
 
 /// A run or another document in JSON: runs as they always were, others with a `kind` and a text as `id`.
@@ -162,7 +143,7 @@ impl Listed {
 /// The newest of all kinds; those with the same start time are in the order of the store.
 fn find(args: &ListArgs, store: &dyn Store) -> Result<Vec<Listed>, StoreError> {
     let tags: BTreeMap<String, String> = args.tag.iter().cloned().collect();
-    let kind = args.kind.map(KindArg::kind);
+    let kind = args.kind;
     let mut all = Vec::new();
     if kind.is_none_or(|k| k == DocumentKind::Run) {
         let runs = store.runs(&RunFilter { tags: tags.clone(), limit: Some(args.limit) })?;

@@ -2,7 +2,7 @@
 
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
-use crate::elsewhere::{AddedStudies, studies};
+use crate::elsewhere::{PaperValues, paper_values};
 use crate::exit::Failure;
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::print;
@@ -78,7 +78,7 @@ pub fn print_noise(
 
 /// The paper's tables and curves.
 pub struct PublishedNoise {
-    studies: &'static AddedStudies,
+    values: &'static PaperValues,
     tables: Vec<Table>,
 }
 
@@ -88,19 +88,19 @@ impl PublishedNoise {
         if !asked {
             return Ok(None);
         }
-        let studies = studies()?;
-        Ok(Some(PublishedNoise { studies, tables: (studies.published)(COMMAND) }))
+        let values = paper_values()?;
+        Ok(Some(PublishedNoise { values, tables: (values.published)(COMMAND) }))
     }
 
     /// Prints the tables.
     pub fn print(&self, style: &Style) {
-        print(&(self.studies.published_text)(&self.tables, style));
+        print(&(self.values.published_text)(&self.tables, style));
     }
 
     /// Adds them to a page.
     pub fn add_to(&self, page: &mut Page) {
         page.tables.extend(self.tables.iter().cloned());
-        (self.studies.published_curves)(COMMAND, page);
+        (self.values.published_curves)(COMMAND, page);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Stored profiles: list, show, export, import, merge, check, remove.
 
-use crate::args::store::{StoreArgs, StoredId};
+use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{named, print};
@@ -170,7 +170,7 @@ pub fn show(args: &ProfileShowArgs, store: &StoreArgs) -> Result<Exit, Failure> 
 pub fn export(args: &ProfileExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let store = store.readable()?;
     let profile = args.which.find(&*store)?;
-    stored::write(&*store, &StoredId::of(profile.label()), &args.output)
+    stored::write(&*store, store.find(&profile.label())?, &args.output)
 }
 
 pub fn import(args: &ProfileImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {

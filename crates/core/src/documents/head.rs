@@ -32,9 +32,9 @@ impl DocumentKind {
     pub const ALL: [DocumentKind; 7] = [
         DocumentKind::Run,
         DocumentKind::Profile,
-        DocumentKind::Bench,
-        DocumentKind::Study,
         DocumentKind::Noise,
+        DocumentKind::Study,
+        DocumentKind::Bench,
         DocumentKind::Comparison,
         DocumentKind::Gate,
     ];

@@ -14,7 +14,7 @@ use tarebench::render::kit::web::html;
 use tarebench::store::Store;
 use tarebench::sys::clock;
 use tarebench_cli::args::hints::hints;
-use tarebench_cli::documents::page::page;
+use tarebench_cli::documents::kinds::page;
 use tarebench_cli::output;
 
 /// Runs that may be compared at once.
@@ -22,8 +22,8 @@ const COMPARED: usize = 20;
 
 /// The page of a run, a profile or another document, as a self-contained file.
 pub fn report(store: &dyn Store, what: Id, db: &str) -> Result<String, Trouble> {
-    let page = page::<Trouble>(store, what, &hints(db))?;
-    html::html(&page).map_err(|e| Trouble::Failed(e.to_string()))
+    let found = page(store, what, &hints(db))?;
+    html::html(&found.page).map_err(|e| Trouble::Failed(e.to_string()))
 }
 
 /// The page of a comparison of stored runs, or programs in them, with the address under which it can be found again.
