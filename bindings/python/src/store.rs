@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
+use tarebench::listed::ListEntry;
 use tarebench::render::noise::terminal::json as noise_json;
 use tarebench::render::profile::terminal::json as profile_json;
 use tarebench::run::session::store_path;
-use tarebench::store::{DocumentFilter, RunFilter, SqliteStore, Store as _, StoreError};
+use tarebench::store::{DocumentFilter, DocumentSummary, SqliteStore, Store as _, StoreError};
 use tarebench_cli::api::Failure;
 
 /// A store, opened for reading for each question, so that other processes may write to it meanwhile.
@@ -39,22 +40,26 @@ impl Store {
         Ok(SqliteStore::open_read_only(&self.path)?)
     }
 
-    /// As `tare list` has them: no store yet is an empty list.
-    fn listed(&self, filter: &RunFilter) -> Result<String, Failure> {
-        let runs = match SqliteStore::open_read_only(&self.path) {
-            Ok(store) => store.runs(filter)?,
-            Err(StoreError::Missing { .. }) => Vec::new(),
-            Err(e) => return Err(e.into()),
-        };
-        serde_json::to_string(&runs).map_err(Failure::system)
+    /// No store yet is an empty list.
+    fn listed(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>, Failure> {
+        match SqliteStore::open_read_only(&self.path) {
+            Ok(store) => Ok(store.list(filter)?),
+            Err(StoreError::Missing { .. }) => Ok(Vec::new()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// As `tare list` has them.
+    fn runs_listed(&self, filter: &DocumentFilter) -> Result<String, Failure> {
+        let runs = self.listed(filter)?;
+        serde_json::to_string(&runs.iter().map(ListEntry::new).collect::<Vec<_>>()).map_err(Failure::system)
     }
 
     fn documents_listed(&self, filter: &DocumentFilter) -> Result<String, Failure> {
-        let documents = match SqliteStore::open_read_only(&self.path) {
-            Ok(store) => store.documents(filter)?,
-            Err(StoreError::Missing { .. }) => Vec::new(),
-            Err(e) => return Err(e.into()),
-        };
+        // The limit is of those that are no runs.
+        let all = self.listed(&DocumentFilter { limit: None, ..filter.clone() })?.into_iter();
+        let limit = filter.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let documents: Vec<_> = all.filter(|d| d.head.kind != DocumentKind::Run).take(limit).collect();
         serde_json::to_string(&documents).map_err(Failure::system)
     }
 
@@ -116,8 +121,8 @@ impl Store {
 
     /// The runs that have these tags, newest first, at most `limit` of them: a JSON list.
     fn runs_json(&self, py: Python<'_>, limit: Option<u32>, tags: BTreeMap<String, String>) -> PyResult<String> {
-        let filter = RunFilter { tags, limit };
-        py.detach(|| self.listed(&filter)).map_err(|failure| raised(py, &failure))
+        let filter = DocumentFilter { tags, limit, ..DocumentFilter::of_kind(DocumentKind::Run) };
+        py.detach(|| self.runs_listed(&filter)).map_err(|failure| raised(py, &failure))
     }
 
     /// Other results than runs, newest first: a JSON list; of one kind, if that is named.

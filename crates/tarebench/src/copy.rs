@@ -1,8 +1,8 @@
 //! Copying stored results between stores: to the server and back.
 
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
-use tarebench_store::copy::{PushError, PushProgress, Pushed, digest, push_document, push_run};
-use tarebench_store::{DocumentFilter, RunFilter, Store, StoreError};
+use tarebench_store::copy::{PushError, PushProgress, Pushed, digest, push};
+use tarebench_store::{DocumentFilter, Store, StoreError};
 
 /// A result that is now in another store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,12 +21,10 @@ pub struct Delivered {
 
 /// All that a store has: runs, then other documents, the oldest first, as later ones may refer to earlier ones.
 pub fn everything(store: &dyn Store) -> Result<Vec<Id>, StoreError> {
-    let mut runs: Vec<Id> = store.runs(&RunFilter::default())?.iter().map(|run| Id::run(run.id)).collect();
-    let documents = store.documents(&DocumentFilter::default())?;
-    let mut documents: Vec<Id> = documents.iter().map(|document| document.head.id()).collect();
-    runs.reverse();
-    documents.reverse();
-    Ok(runs.into_iter().chain(documents).collect())
+    let mut all: Vec<Id> = store.list(&DocumentFilter::default())?.iter().map(|d| d.head.id()).collect();
+    all.reverse();
+    all.sort_by_key(|id| id.kind != DocumentKind::Run);
+    Ok(all)
 }
 
 /// Copies one result, or adds what is missing of it; both stores have the same afterwards.
@@ -35,35 +33,16 @@ pub fn everything(store: &dyn Store) -> Result<Vec<Id>, StoreError> {
 /// A failure of one of the stores, or what differs.
 pub fn deliver(
     from: &dyn Store,
-    what: Id,
+    here: Id,
     to: &mut dyn Store,
     watch: &mut dyn FnMut(PushProgress),
 ) -> Result<Delivered, PushError> {
-    match what {
-        Id { kind: DocumentKind::Run, number: id } => deliver_run(from, id, to, watch),
-        id => deliver_document(from, id, to),
-    }
-}
-
-fn deliver_run(
-    from: &dyn Store,
-    run: i64,
-    to: &mut dyn Store,
-    watch: &mut dyn FnMut(PushProgress),
-) -> Result<Delivered, PushError> {
-    let pushed = push_run(from, run, to, watch)?;
-    let there = to.resolve(&from.run(run)?.uuid)?;
-    let finished = to.run(there)?.status == Status::Finished;
-    // Both have the same, and this one is mostly the local store.
-    let samples = digest(from, run)?.samples;
-    Ok(Delivered { here: Id::run(run), there: Id::run(there), pushed, samples, finished })
-}
-
-fn deliver_document(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<Delivered, PushError> {
-    let pushed = push_document(from, id, to)?;
-    let head = from.document(id)?.head;
-    let there = to.documents(&DocumentFilter { kind: Some(id.kind), ..DocumentFilter::default() })?;
-    let there = there.iter().find(|d| d.head.uuid == head.uuid).map_or(id, |d| d.head.id());
-    let finished = head.status == Status::Finished || id.kind == DocumentKind::Bench;
-    Ok(Delivered { here: id, there, pushed, samples: 0, finished })
+    let (there, pushed) = push(from, here, to, watch)?;
+    let finished = to.head(there)?.status == Status::Finished;
+    let samples = match here.kind {
+        // Both have the same, and this one is mostly the local store.
+        DocumentKind::Run => digest(from, here.number)?.samples,
+        _ => 0,
+    };
+    Ok(Delivered { here, there, pushed, samples, finished })
 }

@@ -157,7 +157,7 @@ where
         tags: options.tags.clone(),
     };
     let id = store.create_document(&head, &content(first)?)?;
-    store.claim_document(id, &claim, &is_alive)?;
+    store.claim(id, &claim, &is_alive)?;
     Ok((id, claim))
 }
 
@@ -169,18 +169,18 @@ pub fn claim_for_resume(store: &mut dyn Store, id: Id) -> Result<(StoredDocument
     let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
     // From here on no other process changes it.
-    store.claim_document(id, &claim, &is_alive)?;
+    store.claim(id, &claim, &is_alive)?;
     let document = store.document(id)?;
     let refused = if document.head.status == Status::Finished {
         DocumentError::Finished(id)
     } else if !same_machine(&document.head, &host) {
         DocumentError::Elsewhere { id, machine: document.head.machine }
     } else {
-        store.set_document(id, Status::Unfinished, None)?;
+        store.set_status(id, Status::Unfinished)?;
         let head = DocumentHead { status: Status::Unfinished, ..document.head };
         return Ok((StoredDocument { head, ..document }, claim));
     };
-    store.release_document(id, &claim)?;
+    store.release(id, &claim)?;
     Err(refused)
 }
 
@@ -194,8 +194,8 @@ fn same_machine(head: &DocumentHead, host: &Host) -> bool {
 
 /// Sets the status of a document and releases its claim.
 pub fn end(store: &mut dyn Store, id: Id, status: Status, claim: &Claimant) -> Result<(), DocumentError> {
-    store.set_document(id, status, None)?;
-    store.release_document(id, claim)?;
+    store.set_status(id, status)?;
+    store.release(id, claim)?;
     Ok(())
 }
 
@@ -212,9 +212,9 @@ mod tests {
         assert_eq!((there.head.status, there.head.title.as_str()), (Status::Unfinished, "clocks"));
         assert_eq!((there.head.identity(), &there.head.tags), (Some(claim.host.as_str()), &options.tags));
         assert_eq!(there.head.fingerprint(), Some(here().fingerprint()));
-        assert_eq!((store.document_claimant(id).unwrap().as_ref(), &again), (Some(&claim), &claim));
+        assert_eq!((store.claimant(id).unwrap().as_ref(), &again), (Some(&claim), &claim));
         end(&mut store, id, Status::Finished, &claim).unwrap();
-        assert_eq!(store.document_claimant(id).unwrap(), None);
+        assert_eq!(store.claimant(id).unwrap(), None);
         assert!(matches!(claim_for_resume(&mut store, id), Err(DocumentError::Finished(_))));
         assert!(matches!(bench(&store, id), Err(DocumentError::Content { .. })));
         assert!(begin(&mut store, DocumentKind::Study, "", &f64::NAN, &options).is_err());

@@ -92,7 +92,7 @@ impl StudyChoice {
                 .map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));
         }
         let filter = DocumentFilter { kind: Some(DocumentKind::Study), limit: Some(1), ..DocumentFilter::default() };
-        let newest = store.documents(&filter)?;
+        let newest = store.list(&filter)?;
         let none = || Failure::usage("no study is stored").hint("create one with: `tare study kbest`");
         newest.first().map(|d| d.head.id()).ok_or_else(none)
     }

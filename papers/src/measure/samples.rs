@@ -20,7 +20,7 @@ use tarebench_core::profile::data::Cutoff;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_host::state::TuneError;
-use tarebench_store::{DocumentPart, RunFilter, SqliteStore, Store, StoredDocument, content};
+use tarebench_store::{DocumentFilter, DocumentPart, SqliteStore, Store, StoredDocument, content};
 use tarebench_sys::signals::Signals;
 
 /// Most runs, programs of a run, and samples of a program: what a study of another machine's store may ask for.
@@ -322,11 +322,13 @@ impl StudySession<'_> {
 
     /// A run of an earlier session that holds a part of this study. An imported one may be anything.
     fn begun(&self, store: &dyn Store, index: usize, planned: &StudyRunPlan) -> Result<Option<Run>, StudyError> {
-        for summary in store.runs(&RunFilter { tags: tags(self.uuid, index), limit: None })? {
-            if store.imported(Id::run(summary.id))?.is_some() {
+        for summary in store
+            .list(&DocumentFilter { tags: tags(self.uuid, index), ..DocumentFilter::of_kind(DocumentKind::Run) })?
+        {
+            if summary.imported.is_some() {
                 continue;
             }
-            let run = store.run(summary.id)?;
+            let run = store.run(summary.head.number)?;
             if run.plan.programs.len() == planned.programs.len() {
                 return Ok(Some(run));
             }

@@ -36,7 +36,7 @@ pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
     let id = args.what.resolve(&*store)?;
     if let Some(unfinished) = commands_of(id.kind)?.unfinished
-        && store.document(id)?.head.status != Status::Finished
+        && store.head(id)?.status != Status::Finished
     {
         return Err(unfinished(id));
     }

@@ -15,7 +15,7 @@ use tarebench::profile as profiling;
 use tarebench::render::kit::json;
 use tarebench::render::kit::text::escape as clean;
 use tarebench::render::profile::terminal as render;
-use tarebench::store::{RunFilter, Store};
+use tarebench::store::{DocumentFilter, Store};
 
 /// Lists.
 #[derive(Args)]
@@ -207,10 +207,14 @@ fn checked(
 ) -> Result<Exit, Failure> {
     let mut samples = Vec::new();
     let mut seen = 0;
-    for summary in store.runs(&RunFilter::default())?.into_iter().filter(|r| r.created > profile.created) {
-        let run = store.run(summary.id)?;
+    for summary in store
+        .list(&DocumentFilter::of_kind(DocumentKind::Run))?
+        .into_iter()
+        .filter(|r| r.head.created > profile.created)
+    {
+        let run = store.run(summary.head.number)?;
         if run.host.machine == profile.machine && run.plan.purpose.is_none() && seen < runs {
-            samples.extend(store.samples(summary.id)?);
+            samples.extend(store.samples(summary.head.number)?);
             seen += 1;
         }
     }

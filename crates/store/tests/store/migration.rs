@@ -9,7 +9,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::notes::{KeptBefore, Note, ReadingTime, readings};
-use tarebench_store::{Claimant, DocumentFilter, DocumentPart, RunFilter, SqliteStore, Store, StoreError, import};
+use tarebench_store::{Claimant, DocumentFilter, DocumentPart, SqliteStore, Store, StoreError};
 
 /// How it was made is said in the file.
 pub const V3: &str = include_str!("data/v3.sql");
@@ -56,7 +56,7 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     let old = SqliteStore::open_read_only(&path).unwrap();
     let runs: Vec<_> = [1, 2].map(|n| (old.run(n).unwrap(), old.samples(n).unwrap())).to_vec();
     let documents = DOCUMENTS.map(|n| old.document(id(n)).unwrap());
-    assert_eq!(old.documents(&DocumentFilter::default()).unwrap().len(), 4);
+    assert_eq!(old.list(&DocumentFilter::default()).unwrap().len(), 6);
     assert_eq!(old.find("p").unwrap(), id("p1"));
     drop(old);
 
@@ -70,8 +70,11 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     }
     assert_eq!([runs[0].0.status, runs[1].0.status], [Status::Finished, Status::Interrupted]);
     assert_eq!((runs[0].1.len(), runs[1].1.is_empty()), (2, false));
-    let tags = RunFilter { tags: [("kind".to_owned(), "old".to_owned())].into(), limit: None };
-    assert_eq!(store.runs(&tags).unwrap().len(), 1);
+    let tags = DocumentFilter {
+        tags: [("kind".to_owned(), "old".to_owned())].into(),
+        ..DocumentFilter::of_kind(DocumentKind::Run)
+    };
+    assert_eq!(store.list(&tags).unwrap().len(), 1);
     for (n, name) in DOCUMENTS.iter().enumerate() {
         let found = store.document(id(name)).unwrap();
         assert_eq!((&found, &found.doc), (&documents[n], &docs[n]));
@@ -88,18 +91,18 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     let mut other = SqliteStore::in_memory().unwrap();
     for name in ["b1", "n1", "s1", "p1"] {
         let mut text = Vec::new();
-        store.export_document(id(name)).unwrap().write(&mut text).unwrap();
-        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap().to_string(), name);
+        store.export(id(name), &mut text).unwrap().unwrap();
+        assert_eq!(other.import(&mut text.as_slice()).unwrap().to_string(), name);
         assert_eq!(other.document(id(name)).unwrap(), store.document(id(name)).unwrap());
     }
     for n in [1, 2] {
         let mut text = Vec::new();
-        store.export(n).unwrap().write(&mut text).unwrap();
-        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), Id::run(n));
+        store.export(Id::run(n), &mut text).unwrap().unwrap();
+        assert_eq!(other.import(&mut text.as_slice()).unwrap(), Id::run(n));
         assert_eq!(other.samples(n).unwrap(), store.samples(n).unwrap());
     }
     let by = Claimant { pid: 1, start: Nanos(1), boot: "b".into(), host: "h".into() };
-    store.claim_document(id("s1"), &by, &|_| true).unwrap();
+    store.claim(id("s1"), &by, &|_| true).unwrap();
     store.append_part(id("s1"), &DocumentPart { doc: Value::Null, blob: None }).unwrap();
     let saved =
         store.save_profile(&Profile { version: 0, ..store.profile("p").unwrap().unwrap() }, None, None).unwrap();
@@ -154,7 +157,7 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
     let mut store = SqliteStore::in_memory().unwrap();
     let more = r#""notes":{"mine":"x","resumed":"with 2 samples there, at 5 s since 1970","#;
     let with_notes = text.replacen(r#""notes":{"#, more, 1);
-    let run = store.import(&mut with_notes.as_bytes()).unwrap();
+    let run = store.import(&mut with_notes.as_bytes()).unwrap().number;
     let notes = store.run(run).unwrap().notes;
     assert!(readings(&notes).count() > 0, "{notes:?}");
     assert!(notes.contains(&Note::Text { key: "mine".to_owned(), text: "x".to_owned() }), "{notes:?}");
@@ -163,7 +166,7 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
         "{notes:?}"
     );
     let mut text = Vec::new();
-    store.export(run).unwrap().write(&mut text).unwrap();
+    store.export(Id::run(run), &mut text).unwrap().unwrap();
     let written: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!((&written["version"], written["run"]["notes"].is_array()), (&5.into(), true));
     // Without a store between, too: found by fuzzing.
@@ -172,7 +175,7 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
     read.write(&mut again).unwrap();
     assert_eq!(tarebench_store::Archive::read(&mut again.as_slice()).unwrap().run.notes, notes);
     let mut other = SqliteStore::in_memory().unwrap();
-    let there = other.import(&mut text.as_slice()).unwrap();
+    let there = other.import(&mut text.as_slice()).unwrap().number;
     assert_eq!(other.run(there).unwrap().notes, notes);
 }
 

@@ -13,11 +13,11 @@ use tarebench_store::{DocumentFilter, Store, StoreError};
 pub fn gates(store: &dyn Store) -> Result<Vec<HistoryGate>, DocumentError> {
     let filter = DocumentFilter { kind: Some(DocumentKind::Gate), ..DocumentFilter::default() };
     let mut gates = Vec::new();
-    for summary in store.documents(&filter)? {
+    for summary in store.list(&filter)? {
         let id = summary.head.id();
         let document = match store.document(id) {
             // Removed by another process meanwhile.
-            Err(StoreError::NoSuchDocument { .. }) => continue,
+            Err(StoreError::NoSuch { .. }) => continue,
             other => other?,
         };
         let bad = |cause: String| DocumentError::Content { id, cause };

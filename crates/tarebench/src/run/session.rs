@@ -357,7 +357,7 @@ pub(crate) fn claim_for_resume(
     let now = tarebench_host::host::describe(Path::new("/"));
     check_resumable(&run, &now)?;
     let claim = claimant(&now);
-    store.claim(id, &claim, &is_alive)?;
+    store.claim(Id::run(id), &claim, &is_alive)?;
     let mut notes = Vec::new();
     if now.boot != run.host.boot || now.kernel != run.host.kernel {
         notes.push(Note::Rebooted { kernel: now.kernel, there });
@@ -365,7 +365,7 @@ pub(crate) fn claim_for_resume(
     notes.push(Note::Resumed { at: Some(clock::realtime()), there });
     notes.iter().try_for_each(|note| store.add_note(id, note))?;
     run.notes.extend(notes);
-    store.set_status(id, Status::Unfinished)?;
+    store.set_status(Id::run(id), Status::Unfinished)?;
     run.status = Status::Unfinished;
     Ok((run, claim))
 }
@@ -429,7 +429,7 @@ fn new_run_on(host: Host, plan: RunPlan, pt_source: PtSource, pt_source_notes: V
 pub(crate) fn begin(run: &mut Run, store: &mut dyn Store) -> Result<Claimant, SessionError> {
     let claim = claimant(&run.host);
     run.id = store.begin_run(run)?;
-    store.claim(run.id, &claim, &is_alive)?;
+    store.claim(Id::run(run.id), &claim, &is_alive)?;
     Ok(claim)
 }
 
@@ -482,9 +482,9 @@ pub fn extend(
         return Err(SessionError::NotResumable(text));
     }
     // From here on no other process measures it; the session takes over this process's own claim.
-    store.claim(id, &claimant(&host), &is_alive)?;
+    store.claim(Id::run(id), &claimant(&host), &is_alive)?;
     store.set_run_count(id, runs)?;
-    store.set_status(id, Status::Unfinished)?;
+    store.set_status(Id::run(id), Status::Unfinished)?;
     continue_run(id, place, signals, watch)
 }
 
@@ -631,7 +631,9 @@ fn run_session(
     };
     if let Some(store) = place.store() {
         // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
-        let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
+        let marked = noted
+            .and_then(|()| store.set_status(Id::run(id), run.status))
+            .and_then(|()| store.release(Id::run(id), claim));
         // A store that refuses samples also refuses notes: one message is enough.
         if let Err(e) = marked
             && !matches!(ending.why, StopReason::NotKept(_))

@@ -6,7 +6,7 @@ use tarebench::compare::stored::{StoredRequest, compare, head};
 use tarebench::core::compare::history::{HistoryPlan, report as history_report};
 use tarebench::core::compare::stored::StoredPlan;
 use tarebench::core::compare::stored_report;
-use tarebench::core::documents::head::Id;
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::render::compare::history::page as history_page;
 use tarebench::render::compare::stored;
 use tarebench::render::kit::style::Style;
@@ -56,8 +56,8 @@ fn lasting(store: &dyn Store, name: &str) -> Result<String, Trouble> {
         None => (name, None),
     };
     // Other names stay as they are: a label may hold periods, a tag colons.
-    let Ok(id) = store.resolve(run) else { return Ok(name.to_owned()) };
-    let uuid = store.run(id)?.uuid;
+    let Ok(Some(id)) = store.find_kind(DocumentKind::Run, run) else { return Ok(name.to_owned()) };
+    let uuid = store.head(id)?.uuid;
     Ok(program.map_or_else(|| uuid.clone(), |program| format!("{uuid}.{program}")))
 }
 

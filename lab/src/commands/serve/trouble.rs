@@ -63,7 +63,7 @@ impl From<StoreError> for Trouble {
     fn from(e: StoreError) -> Trouble {
         use StoreError as S;
         match &e {
-            S::NoSuchRun { .. } | S::NoSuchDocument { .. } => Trouble::NoSuch(e.to_string()),
+            S::NoSuch { .. } => Trouble::NoSuch(e.to_string()),
             S::AmbiguousRun { .. } => Trouble::Wrong(e.to_string()),
             _ => Trouble::Away(e.to_string()),
         }

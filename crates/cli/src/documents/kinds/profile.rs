@@ -51,7 +51,7 @@ fn resume(store: Box<dyn Store>, id: Id, how: &ResumeRequest<'_>) -> Result<Exit
         let hint = format!("`tare show {id} --json` prints it when it is finished");
         return Err(Failure::usage("--json cannot be used to resume a profile").hint(hint));
     }
-    let head = store.document(id)?.head;
+    let head = store.head(id)?;
     if head.status == Status::Finished {
         return Err(DocumentError::Finished(id).into());
     }
