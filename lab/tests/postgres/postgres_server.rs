@@ -299,7 +299,7 @@ fn a_store_opened_for_reading_cannot_write() {
     assert_eq!(store.run(id).unwrap().uuid, run(1).uuid);
     assert!(matches!(store.begin_run(&run(2)), Err(StoreError::ReadOnly { .. })));
     assert!(matches!(store.remove(Id::run(id)), Err(StoreError::ReadOnly { .. })));
-    assert!(matches!(store.import(&mut "{}".as_bytes()), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(store.import(&mut r#"{"format":"tare-run"}"#.as_bytes()), Err(StoreError::ReadOnly { .. })));
     // A database that only reads, as a standby does.
     place.run_sql("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$");
     let mut store = place.open();
