@@ -117,18 +117,33 @@ pub fn here() -> Conditions {
 /// # Errors
 /// Those of the store; if the document does not hold benchmarks or is damaged.
 pub fn bench(store: &dyn Store, id: Id) -> Result<(DocumentHead, Bench), DocumentError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Bench {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Bench.noun())));
-    }
-    let bench: Bench = read(id, document.doc)?;
-    bench.check().map_err(|e| bad(e.to_string()))?;
-    Ok((document.head, bench))
+    whole(store, id, DocumentKind::Bench, Bench::check)
 }
 
-fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, DocumentError> {
-    serde_json::from_value(doc).map_err(|e| DocumentError::Content { id, cause: e.to_string() })
+/// A stored document that is expected to be of a kind, with its parts.
+///
+/// # Errors
+/// Those of the store; if it is of another kind.
+pub fn of_kind(store: &dyn Store, id: Id, kind: DocumentKind) -> Result<StoredDocument, DocumentError> {
+    if id.kind != kind {
+        let cause = format!("it is a {}, expected a {}", id.kind.noun(), kind.noun());
+        return Err(DocumentError::Content { id, cause });
+    }
+    Ok(store.document(id)?)
+}
+
+/// A stored document without parts, of a kind with this check.
+pub(crate) fn whole<T: DeserializeOwned, E: std::fmt::Display>(
+    store: &dyn Store,
+    id: Id,
+    kind: DocumentKind,
+    check: impl Fn(&T) -> Result<(), E>,
+) -> Result<(DocumentHead, T), DocumentError> {
+    let document = of_kind(store, id, kind)?;
+    let bad = |cause: String| DocumentError::Content { id, cause };
+    let found: T = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
+    check(&found).map_err(|e| bad(e.to_string()))?;
+    Ok((document.head, found))
 }
 
 /// Creates and claims a document, to which this process then adds parts.

@@ -392,15 +392,12 @@ fn latest(store: &dyn Store, name: &str) -> Result<Attempt, ProfilingError> {
 /// # Errors
 /// The store's, or if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<Option<Profile>, DocumentError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Profile {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Profile.noun())));
-    }
+    let document = documents::of_kind(store, id, DocumentKind::Profile)?;
     if document.head.status != Status::Finished {
         return Ok(None);
     }
-    serde_json::from_value(document.doc).map(Some).map_err(|e| bad(e.to_string()))
+    let bad = |e: serde_json::Error| DocumentError::Content { id, cause: e.to_string() };
+    serde_json::from_value(document.doc).map(Some).map_err(bad)
 }
 
 /// Names of unfinished profiles, the latest first.

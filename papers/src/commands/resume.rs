@@ -6,8 +6,7 @@ use crate::commands::samples::StudyResume;
 use crate::commands::stored::{StudyChoice, StudyOutput, failure};
 use crate::measure::stored::has_samples;
 use clap::Args;
-use tarebench::core::documents::head::{DocumentKind, Id};
-use tarebench::documents::DocumentError;
+use tarebench::core::documents::head::Id;
 use tarebench::store::Store;
 use tarebench_cli::exit::{Exit, Failure};
 use tarebench_cli::machine::tune::MachineArgs;
@@ -47,10 +46,6 @@ pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
 
 /// Resumes a stored study.
 pub fn resume_stored(store: Box<dyn Store>, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
-    if id.kind != DocumentKind::Study {
-        let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());
-        return Err(DocumentError::Content { id, cause }.into());
-    }
     match has_samples(&*store, id).map_err(failure)? {
         true => samples::resume(store, id, how),
         false => cells::resume(store, id, how.files, how.show),

@@ -347,12 +347,7 @@ pub(crate) fn cutoffs(store: &dyn Store, run: i64) -> Result<Vec<Cutoff>, StudyE
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<SampleStudied, StudyError> {
-    let document = store.document(id)?;
-    if id.kind != DocumentKind::Study {
-        let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());
-        return Err(DocumentError::Content { id, cause }.into());
-    }
-    read(id, document)
+    read(id, documents::of_kind(store, id, DocumentKind::Study)?)
 }
 
 fn read(id: Id, document: StoredDocument) -> Result<SampleStudied, StudyError> {

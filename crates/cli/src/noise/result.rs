@@ -10,7 +10,7 @@ use crate::replace::write_text;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::DocumentHead;
+use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
@@ -18,6 +18,7 @@ use tarebench::render::kit::style::Style;
 use tarebench::render::kit::table::Table;
 use tarebench::render::kit::web::page::Page;
 use tarebench::render::noise::terminal::{json, terminal};
+use tarebench::store::Store;
 
 /// How a measurement is shown, when it was made and later.
 #[derive(Args)]
@@ -58,6 +59,15 @@ pub fn failure(e: NoiseError) -> Failure {
         NoiseError::Document(e) => e.into(),
         other => Failure::system(other),
     }
+}
+
+/// The stored measurement that a user means.
+pub fn named(store: &dyn Store, text: &str) -> Result<Id, Failure> {
+    let id = store.find(text)?;
+    if id.kind == DocumentKind::Noise {
+        return Ok(id);
+    }
+    Err(Failure::usage(format!("{text} is not a noise measurement")).hint("list them with: `tare list`"))
 }
 
 /// A measurement on standard output.

@@ -140,12 +140,5 @@ fn session(
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, Gate), GateError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Gate {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Gate.noun())).into());
-    }
-    let gate: Gate = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
-    gate.check().map_err(|e| bad(e.to_string()))?;
-    Ok((document.head, gate))
+    Ok(documents::whole(store, id, DocumentKind::Gate, Gate::check)?)
 }

@@ -2,7 +2,7 @@
 
 use crate::compare::named::{NamedRun, resolve};
 pub use crate::compare::stored_error::StoredCompareError;
-use crate::documents::DocumentError;
+use crate::documents::{DocumentError, whole};
 use crate::run::samples::SamplesAlone;
 use crate::run::session::{load as load_run, new_uuid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -335,12 +335,5 @@ pub fn keep(
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, StoredComparison), DocumentError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Comparison {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Comparison.noun())));
-    }
-    let comparison: StoredComparison = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
-    comparison.check().map_err(|e| bad(e.to_string()))?;
-    Ok((document.head, comparison))
+    whole(store, id, DocumentKind::Comparison, StoredComparison::check)
 }
