@@ -1,6 +1,5 @@
 //! `tare fit`: how a program's time grows with its size.
 
-use crate::args::store::StoredId;
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::{foot, print};
@@ -119,7 +118,7 @@ fn stored(args: &FitArgs, from: String) -> Result<Exit, Failure> {
     args.run.exports.check()?;
     let show = args.run.style.show()?.with_store(args.run.store.named());
     let store = args.run.store.readable()?;
-    let named = StoredId::of(from).resolve(&*store)?;
+    let named = store.find(&from)?;
     let Id { kind: DocumentKind::Run, number: id } = named else {
         return Err(Failure::usage("--from: expected a run").hint("`tare list` shows the stored runs"));
     };

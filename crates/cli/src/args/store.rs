@@ -138,11 +138,6 @@ pub struct StoredId {
 }
 
 impl StoredId {
-    /// The entry of this name or number.
-    pub fn of(what: String) -> StoredId {
-        StoredId { what }
-    }
-
     /// Its number in the store.
     pub fn resolve(&self, store: &dyn Store) -> Result<Id, Failure> {
         Ok(store.find(&self.what)?)

@@ -1,6 +1,6 @@
 //! `tare push` and `tare pull`: copy stored results to a server, and from it.
 
-use crate::args::store::{StoreArgs, StoredId, environment, shown_name};
+use crate::args::store::{StoreArgs, environment, shown_name};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::pushed::said;
@@ -116,7 +116,7 @@ fn copy(what: &CopiedArgs, from: &dyn Store, to: &mut dyn Store, (how, shown): (
         everything(from)?
     } else {
         // All are looked up before any is copied.
-        what.runs.iter().map(|text| StoredId::of(text.clone()).resolve(from)).collect::<Result<Vec<_>, _>>()?
+        what.runs.iter().map(|text| from.find(text)).collect::<Result<Vec<_>, _>>()?
     };
     let (mut copied, mut failed) = (Vec::new(), None);
     for document in all {
