@@ -10,23 +10,22 @@ use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
 use tarebench_render::kbest::markup::benchmarks;
 use tarebench_report::markup::Markup;
 use tarebench_report::style::Style;
-use tarebench_store::{NamedDocument, SqliteStore, Store, import};
+use tarebench_store::{SqliteStore, Store};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {
     let mut store = SqliteStore::in_memory().expect("a store in memory");
-    let id = match import(&mut store, &mut &data[..]) {
-        Ok(NamedDocument::Document(id)) => id,
+    let id = match store.import(&mut &data[..]) {
         // Archives of runs have a target of their own.
-        Ok(NamedDocument::Run(_)) => return,
+        Ok(id) if id.kind == DocumentKind::Run => return,
+        Ok(id) => id,
         Err(error) => return drop(error.to_string()),
     };
     let document = store.document(id).expect("what was imported can be read");
-    let archive = store.export_document(id).expect("what was imported can be exported");
     let mut text = Vec::new();
-    archive.write(&mut text).expect("memory takes it");
+    store.export(id, &mut text).expect("what was imported can be exported").expect("memory takes it");
     let mut other = SqliteStore::in_memory().expect("a store in memory");
-    let copy = other.import_document(&mut &text[..]).expect("what was exported can be imported");
+    let copy = other.import(&mut &text[..]).expect("what was exported can be imported");
     assert_eq!(other.document(copy).expect("what was imported can be read"), document);
 
     if id.kind != DocumentKind::Bench {

@@ -21,6 +21,7 @@ use tarebench_core::sample::probes::PROBE_REVISION;
 use tarebench_render::run::terminal::report as terminal;
 use tarebench_render::run::{csv, hyperfine, json, markup, page};
 use tarebench_report::hints::Hints;
+use tarebench_report::markup::Markup;
 use tarebench_report::style::{Sort, Style};
 use tarebench_store::Archive;
 use unicode_width::UnicodeWidthStr;
@@ -56,8 +57,8 @@ fuzz_target!(|data: &[u8]| {
     let _ = csv::series(&report);
     let _ = csv::samples(&report, samples);
     let _ = hyperfine::json(&report, samples);
-    for table in [markup::markdown, markup::asciidoc, markup::orgmode] {
-        let text = table(&report, None, Sort::Auto);
+    for language in [Markup::Markdown, Markup::Asciidoc, Markup::Org, Markup::Latex] {
+        let text = markup::markup(&report, language, None, Sort::Auto);
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
     }
 });

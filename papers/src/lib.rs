@@ -15,17 +15,16 @@ pub mod measure;
 pub mod sheets;
 
 use std::ffi::OsString;
-use tarebench_cli::elsewhere::{AddedStudies, Addition, with_studies};
+use tarebench_cli::documents::kinds::add_kind;
+use tarebench_cli::elsewhere::{Addition, PaperValues, with_paper_values};
 
 /// `tare study`, for a command that has all others.
 pub const ADDITION: Addition = commands::command::ADDITION;
 
 /// Has the commands of this process know stored studies, and the values that papers printed.
 pub fn know_studies() {
-    with_studies(AddedStudies {
-        show: commands::stored::show,
-        page: commands::stored::stored_page,
-        resume: commands::resume::resume_shown,
+    add_kind(commands::kind::COMMANDS);
+    with_paper_values(PaperValues {
         published: sheets::published::published_tables,
         published_text: sheets::sheet_terminal::published_text,
         published_curves: sheets::published_curves::add_published,

@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
+use tarebench::listed::ListEntry;
 use tarebench::render::noise::terminal::json as noise_json;
 use tarebench::render::profile::terminal::json as profile_json;
 use tarebench::run::session::store_path;
-use tarebench::store::{DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store as _, StoreError, is_server};
+use tarebench::store::{DocumentFilter, DocumentSummary, SqliteStore, Store as _, StoreError};
 use tarebench_cli::api::Failure;
 
 /// A store, opened for reading for each question, so that other processes may write to it meanwhile.
@@ -40,8 +41,8 @@ fn readable_place(given: Option<PathBuf>) -> Result<PathBuf, Failure> {
     })
 }
 
-fn wrong_kind(named: NamedDocument, expected: DocumentKind) -> Failure {
-    Failure::usage(format!("{named} is not a {}", expected.noun()))
+fn wrong_kind(named: Id, expected: DocumentKind) -> Failure {
+    Failure::usage(format!("{} is not a {}", named.phrase(), expected.noun()))
 }
 
 impl Store {
@@ -49,28 +50,32 @@ impl Store {
         Ok(SqliteStore::open_read_only(&self.path)?)
     }
 
-    /// As `tare list` has them: no store yet is an empty list.
-    fn listed(&self, filter: &RunFilter) -> Result<String, Failure> {
-        let runs = match SqliteStore::open_read_only(&self.path) {
-            Ok(store) => store.runs(filter)?,
-            Err(StoreError::Missing { .. }) => Vec::new(),
-            Err(e) => return Err(e.into()),
-        };
-        serde_json::to_string(&runs).map_err(Failure::system)
+    /// No store yet is an empty list.
+    fn listed(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>, Failure> {
+        match SqliteStore::open_read_only(&self.path) {
+            Ok(store) => Ok(store.list(filter)?),
+            Err(StoreError::Missing { .. }) => Ok(Vec::new()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// As `tare list` has them.
+    fn runs_listed(&self, filter: &DocumentFilter) -> Result<String, Failure> {
+        let runs = self.listed(filter)?;
+        serde_json::to_string(&runs.iter().map(ListEntry::new).collect::<Vec<_>>()).map_err(Failure::system)
     }
 
     fn documents_listed(&self, filter: &DocumentFilter) -> Result<String, Failure> {
-        let documents = match SqliteStore::open_read_only(&self.path) {
-            Ok(store) => store.documents(filter)?,
-            Err(StoreError::Missing { .. }) => Vec::new(),
-            Err(e) => return Err(e.into()),
-        };
+        // The limit is of those that are no runs.
+        let all = self.listed(&DocumentFilter { limit: None, ..filter.clone() })?.into_iter();
+        let limit = filter.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let documents: Vec<_> = all.filter(|d| d.head.kind != DocumentKind::Run).take(limit).collect();
         serde_json::to_string(&documents).map_err(Failure::system)
     }
 
     fn found_run(&self, name: &str) -> Result<Run, Failure> {
         match self.open()?.find(name)? {
-            NamedDocument::Run(id) => Run::stored(self.path.clone(), id),
+            Id { kind: DocumentKind::Run, number: id } => Run::stored(self.path.clone(), id),
             other => Err(wrong_kind(other, DocumentKind::Run)),
         }
     }
@@ -86,7 +91,7 @@ impl Store {
     fn found_noise(&self, name: &str) -> Result<String, Failure> {
         let store = self.open()?;
         let id = match store.find(name)? {
-            NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
+            id if id.kind == DocumentKind::Noise => id,
             other => return Err(wrong_kind(other, DocumentKind::Noise)),
         };
         let (head, noise) = tarebench::noise::measure::load(&store, id)?;
@@ -99,7 +104,7 @@ impl Store {
         let profile: Option<Profile> = match name {
             None => store.newest_profile(&tarebench::machine::identity())?,
             Some(name) => match store.find(name)? {
-                NamedDocument::Document(id) if id.kind == DocumentKind::Profile => Some(finished(&store, id)?),
+                id if id.kind == DocumentKind::Profile => Some(finished(&store, id)?),
                 other => return Err(wrong_kind(other, DocumentKind::Profile)),
             },
         };
@@ -134,8 +139,8 @@ impl Store {
 
     /// The runs that have these tags, newest first, at most `limit` of them: a JSON list.
     fn runs_json(&self, py: Python<'_>, limit: Option<u32>, tags: BTreeMap<String, String>) -> PyResult<String> {
-        let filter = RunFilter { tags, limit };
-        py.detach(|| self.listed(&filter)).map_err(|failure| raised(py, &failure))
+        let filter = DocumentFilter { tags, limit, ..DocumentFilter::of_kind(DocumentKind::Run) };
+        py.detach(|| self.runs_listed(&filter)).map_err(|failure| raised(py, &failure))
     }
 
     /// Other results than runs, newest first: a JSON list; of one kind, if that is named.

@@ -1,11 +1,9 @@
 //! The parts of `tare` that larger programs have: `tare-papers` the studies, `tare-lab` these, the lab and stores on PostgreSQL servers.
 //!
 //! `tare` starts them in its own place for whatever needs them, as git does with its commands. What they add to the commands that
-//! all have is in [`AddedStudies`], and in the store's [`with_servers`](tarebench::store::with_servers).
+//! all have is in [`add_kind`](crate::documents::kinds::add_kind), [`PaperValues`], and the store's [`with_servers`](tarebench::store::with_servers).
 
-use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
-use crate::machine::tune::MachineArgs;
 use crate::own_program;
 use clap::{ArgMatches, Args};
 use std::ffi::OsString;
@@ -13,12 +11,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use tarebench::core::documents::head::Id;
 use tarebench::report::style::Style;
 use tarebench::report::table::Table;
 use tarebench::report::web::page::Page;
-use tarebench::run::session::ImportTrust;
-use tarebench::store::{Store, has_servers, is_server};
+use tarebench::store::{has_servers, is_server};
 use tarebench::sys::spawn::resolve;
 use tarebench::sys::stdio::go_on_as;
 
@@ -47,20 +43,9 @@ pub struct Addition {
     pub run: fn(&ArgMatches) -> Result<Exit, Failure>,
 }
 
-/// A page, and the figures of a study as SVG, each with the name of its file.
-pub type StudyPage = (Page, Vec<(String, String)>);
-/// Resumes a study: where it is, whether commands that were imported may be run, how the machine is quieted, whether to print JSON.
-pub type ResumeStudy = fn(Box<dyn Store>, Id, ImportTrust, &MachineArgs, bool, &Show) -> Result<Exit, Failure>;
-
-/// What the commands of all programs do with stored studies, and with the values that papers printed.
+/// What the commands of all programs do with the values that papers printed.
 #[derive(Clone, Copy)]
-pub struct AddedStudies {
-    /// Prints a study; `true`: as JSON.
-    pub show: fn(&dyn Store, Id, bool, &Show) -> Result<(), Failure>,
-    /// Its page and figures.
-    pub page: fn(&dyn Store, Id) -> Result<StudyPage, Failure>,
-    /// Measures what is left of it, and prints it; `true`: as JSON.
-    pub resume: ResumeStudy,
+pub struct PaperValues {
     /// The papers' counterparts of a command's tables.
     pub published: fn(&str) -> Vec<Table>,
     /// The same, as they are printed.
@@ -69,22 +54,26 @@ pub struct AddedStudies {
     pub published_curves: fn(&str, &mut Page),
 }
 
-static STUDIES: OnceLock<AddedStudies> = OnceLock::new();
+static PAPER_VALUES: OnceLock<PaperValues> = OnceLock::new();
 
-/// Has the commands of this process know studies, from now on. The first call counts.
-pub fn with_studies(studies: AddedStudies) {
-    let _ = STUDIES.set(studies);
+/// Has the commands of this process know the papers' values, from now on. The first call counts.
+pub fn with_paper_values(values: PaperValues) {
+    let _ = PAPER_VALUES.set(values);
 }
 
-/// What knows studies. Goes on as the program that does, if this one does not.
+/// The papers' values. Goes on as the program that knows them, if this one does not.
 ///
 /// # Errors
 /// That program is missing, or cannot be started.
-pub fn studies() -> Result<&'static AddedStudies, Failure> {
-    match STUDIES.get() {
-        Some(studies) => Ok(studies),
-        None if own_program::is_embedded() => Err(Larger::Papers.missing()),
-        None => Err(Larger::Papers.go_on(&std::env::args_os().collect::<Vec<_>>())),
+pub fn paper_values() -> Result<&'static PaperValues, Failure> {
+    PAPER_VALUES.get().ok_or_else(needed_for_studies)
+}
+
+/// Goes on as the program that knows studies; returns why it cannot.
+pub fn needed_for_studies() -> Failure {
+    match own_program::is_embedded() {
+        true => Larger::Papers.missing(),
+        false => Larger::Papers.go_on(&std::env::args_os().collect::<Vec<_>>()),
     }
 }
 

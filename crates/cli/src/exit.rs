@@ -79,8 +79,7 @@ impl From<tarebench::store::StoreError> for Failure {
             S::ReadOnly { .. } | S::Full { .. } | S::TooLarge { .. } | S::NoPlace | S::NotADatabase { .. } => {
                 Some("select another file with --db FILE or TARE_DB, or store nothing with --db none")
             }
-            S::NoSuchRun { .. } => Some("`tare list` shows the stored runs"),
-            S::NoSuchDocument { .. } => Some("`tare list` shows what is stored"),
+            S::NoSuch { .. } => Some("`tare list` shows what is stored"),
             S::Older { .. } => Some(
                 "run `tare list` as a user who may write to the store's file and folder, which brings it up to date",
             ),
@@ -95,12 +94,10 @@ impl From<tarebench::store::StoreError> for Failure {
             _ => None,
         };
         let exit = match &e {
-            S::NoSuchRun { .. }
-            | S::NoSuchDocument { .. }
+            S::NoSuch { .. }
             | S::AmbiguousRun { .. }
             | S::Duplicate { .. }
             | S::DuplicateProfile { .. }
-            | S::DuplicateDocument { .. }
             | S::NewerArchive { .. }
             | S::BadArchive { .. }
             | S::BadPlace { .. } => Exit::Usage,

@@ -1,6 +1,5 @@
 //! `tare fit`: how a program's time grows with its size.
 
-use crate::args::store::StoredId;
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::{foot, print};
@@ -10,6 +9,7 @@ use crate::run::command::{Timed, conclude, timed};
 use crate::stored::say_imported;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::fit::{GrowthMeasure, NoSizeFit, SizeFit, geometric_sizes, size_fit};
 use tarebench::core::run::report::data::RunReport;
 use tarebench::core::sample::counters::Counter;
@@ -17,7 +17,6 @@ use tarebench::core::statistics::complexity::{Expectation, FEWEST_SIZES};
 use tarebench::core::statistics::growth::Growth;
 use tarebench::render::fit::{figure, json, said, terminal};
 use tarebench::run::session::load;
-use tarebench::store::NamedDocument;
 use tarebench::sys::events::EventSet;
 
 /// Find how the time of a program grows with the size of its input
@@ -119,8 +118,8 @@ fn stored(args: &FitArgs, from: String) -> Result<Exit, Failure> {
     args.run.exports.check()?;
     let show = args.run.style.show()?.with_store(args.run.store.named());
     let store = args.run.store.readable()?;
-    let named = StoredId::of(from).resolve(&*store)?;
-    let NamedDocument::Run(id) = named else {
+    let named = store.find(&from)?;
+    let Id { kind: DocumentKind::Run, number: id } = named else {
         return Err(Failure::usage("--from: expected a run").hint("`tare list` shows the stored runs"));
     };
     if !args.run.exports.json && !args.run.exports.to_stdout() {

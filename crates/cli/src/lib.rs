@@ -27,6 +27,7 @@ pub mod files;
 mod fit;
 pub mod inc;
 mod kbest;
+pub mod kind;
 pub mod machine;
 mod man;
 mod noise;

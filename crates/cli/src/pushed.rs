@@ -5,8 +5,9 @@ use crate::exit::{Exit, Failure};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use tarebench::copy::{Delivered, deliver};
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::run::session::{MeasuredRun, StopReason, StorePlace};
-use tarebench::store::{NamedDocument, Store, is_server, open_place, server_name};
+use tarebench::store::{Store, is_server, open_place, server_name};
 
 /// Where a run is pushed to.
 pub struct PushTarget(OsString);
@@ -33,10 +34,10 @@ impl PushTarget {
     /// Pushes a run that has ended; one that was interrupted is pushed when it was resumed.
     pub fn push(&self, place: &StorePlace, measured: &MeasuredRun, quiet: bool) -> Result<(), Failure> {
         let (StorePlace::Store(store), StopReason::Finished) = (place, &measured.why) else { return Ok(()) };
-        self.push_all(&**store, &[NamedDocument::Run(measured.run.id)], quiet)
+        self.push_all(&**store, &[Id::run(measured.run.id)], quiet)
     }
 
-    fn push_all(&self, store: &dyn Store, all: &[NamedDocument], quiet: bool) -> Result<(), Failure> {
+    fn push_all(&self, store: &dyn Store, all: &[Id], quiet: bool) -> Result<(), Failure> {
         let shown = shown_name(Path::new(&self.0));
         let mut server = None;
         for what in all {
@@ -48,12 +49,8 @@ impl PushTarget {
                     }
                 }
                 Err(e) => {
-                    let text = format!("{what} is stored here, but was not pushed: {}", e.message);
-                    let number = match what {
-                        NamedDocument::Run(id) => id.to_string(),
-                        NamedDocument::Document(id) => id.to_string(),
-                    };
-                    let hint = format!("push it with: `tare push {number} --to {}`", shell_words::quote(&shown));
+                    let text = format!("{} is stored here, but was not pushed: {}", what.phrase(), e.message);
+                    let hint = format!("push it with: `tare push {what} --to {}`", shell_words::quote(&shown));
                     return Err(Failure::system(text).hint(hint));
                 }
             }
@@ -109,13 +106,13 @@ pub fn said(what: &str, to: &str, delivered: &Delivered) -> String {
     use tarebench::store::copy::Pushed;
     let to = tarebench::report::text::escape(to);
     let there = delivered.there;
-    let same = match delivered.here {
+    let same = match delivered.here.kind {
         // Warm-ups, too, which other commands do not count as samples.
-        NamedDocument::Run(_) => {
+        DocumentKind::Run => {
             let plural = if delivered.samples == 1 { "" } else { "s" };
             format!("{} execution{plural}, digest equal", delivered.samples)
         }
-        NamedDocument::Document(_) => "equal".to_owned(),
+        _ => "equal".to_owned(),
     };
     let news = match delivered.pushed {
         Pushed::New { .. } => "",
@@ -123,5 +120,5 @@ pub fn said(what: &str, to: &str, delivered: &Delivered) -> String {
         Pushed::AlreadyThere => "; it was there already",
     };
     let unfinished = if delivered.finished { "" } else { "; it has not ended: repeat the command later" };
-    format!("{what} {to}: {there} there, {same}{news}{unfinished}")
+    format!("{what} {to}: {} there, {same}{news}{unfinished}", there.phrase())
 }

@@ -1,6 +1,5 @@
 //! Export, import and removal of stored results of any kind.
 
-use crate::args::store::StoredId;
 use crate::args::style::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::{local_time, print};
@@ -8,93 +7,54 @@ use crate::replace::replace;
 use std::cell::RefCell;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
-use tarebench::core::documents::head::{DocumentKind, Id, Status};
-use tarebench::core::profile::data::Profile;
+use tarebench::core::documents::head::Id;
 use tarebench::report::text::escape as clean;
-use tarebench::store;
-use tarebench::store::{DocumentArchive, NamedDocument, Store, StoreError};
-
-enum Exported<'a> {
-    /// Read while it is written: a run may have a million samples. An error of the store is kept, as the writer has its own only.
-    Run {
-        store: &'a dyn Store,
-        id: i64,
-        failed: RefCell<Option<StoreError>>,
-    },
-    Document(Box<DocumentArchive>),
-}
-
-impl Exported<'_> {
-    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        match self {
-            Exported::Run { store, id, failed } => store.write_archive(*id, out).unwrap_or_else(|e| {
-                let text = e.to_string();
-                *failed.borrow_mut() = Some(e);
-                Err(std::io::Error::other(text))
-            }),
-            Exported::Document(archive) => archive.write(out),
-        }
-    }
-
-    /// Why writing failed.
-    fn failure(&self, e: &std::io::Error, output: &Path) -> Failure {
-        match self {
-            Exported::Run { failed, .. } => failed.take().map(Failure::from),
-            Exported::Document(_) => None,
-        }
-        .unwrap_or_else(|| Failure::system(format!("write {}: {e}", output.display())))
-    }
-}
+use tarebench::store::{Store, StoreError};
 
 /// Writes a stored result to a file, or to standard output.
-pub fn write(store: &dyn Store, what: &StoredId, output: &Path) -> Result<Exit, Failure> {
-    let archive = match what.resolve(store)? {
-        NamedDocument::Run(id) => Exported::Run { store, id, failed: RefCell::new(None) },
-        NamedDocument::Document(id) => {
-            let archive = store.export_document(id)?;
-            if id.kind == DocumentKind::Profile && archive.head.status != Status::Finished {
-                return Err(unfinished(id));
-            }
-            Exported::Document(Box::new(archive))
-        }
+pub fn write(store: &dyn Store, id: Id, output: &Path) -> Result<Exit, Failure> {
+    // An error of the store is kept, as the writer has its own only.
+    let failed = RefCell::new(None);
+    let export = |out: &mut dyn Write| {
+        store.export(id, out).unwrap_or_else(|e| {
+            let text = e.to_string();
+            *failed.borrow_mut() = Some(e);
+            Err(std::io::Error::other(text))
+        })
     };
-    if output.as_os_str() == "-" {
-        crate::output::check_open()?;
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        // A reader that stops early (`tare export | head`) is not a failure.
-        match archive.write(&mut out).and_then(|()| out.flush()) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => return Err(archive.failure(&e, output)),
-            _ => {}
-        }
-    } else {
-        replace(output, &|out| archive.write(out)).map_err(|e| archive.failure(&e, output))?;
+    let failure = |e: std::io::Error| match failed.take() {
+        Some(e) => Failure::from(e),
+        None => Failure::system(format!("write {}: {e}", output.display())),
+    };
+    if output.as_os_str() != "-" {
+        return replace(output, &export).map_err(failure).map(|()| Exit::Done);
     }
-    Ok(Exit::Done)
-}
-
-/// A profile that is still being learned.
-pub fn unfinished(id: Id) -> Failure {
-    let hint = format!("resume with: `tare resume {id}`; `tare profile learn` makes a profile from the samples so far");
-    Failure::usage(format!("{id} is not finished: there is no profile yet")).hint(hint)
+    crate::output::check_open()?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    // A reader that stops early (`tare export | head`) is not a failure.
+    match export(&mut out).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(failure(e)),
+        _ => Ok(Exit::Done),
+    }
 }
 
 /// Imports a file, or standard input.
 pub fn read(store: &mut dyn Store, file: &Path) -> Result<Exit, Failure> {
     let stored = if file.as_os_str() == "-" {
-        store::import(store, &mut std::io::stdin().lock())
+        store.import(&mut std::io::stdin().lock())
     } else {
         let opened = std::fs::File::open(file);
         let file = opened.map_err(|e| Failure::usage(format!("open {}: {e}", file.display())))?;
-        store::import(store, &mut BufReader::new(file))
+        store.import(&mut BufReader::new(file))
     };
     let stored = stored.map_err(|e| refused(file, e))?;
-    match stored {
-        NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {
-            let title = store.document(id)?.head.title;
-            eprintln!("stored as {id}, profile {}", clean(&title));
-        }
-        other => eprintln!("stored as {other}"),
-    }
+    let title = store.head(stored)?.title;
+    // A title that is a name says more than a number.
+    let named = match store.find(&title) {
+        Ok(id) if id == stored => format!(", {} {}", id.kind.noun(), clean(&title)),
+        _ => String::new(),
+    };
+    eprintln!("stored as {}{named}", stored.phrase());
     Ok(Exit::Done)
 }
 
@@ -107,7 +67,6 @@ fn refused(file: &Path, e: StoreError) -> Failure {
             | StoreError::NewerArchive { .. }
             | StoreError::DuplicateProfile { .. }
             | StoreError::Duplicate { .. }
-            | StoreError::DuplicateDocument { .. }
     );
     let mut failure = Failure::from(e);
     if of_file {
@@ -117,11 +76,11 @@ fn refused(file: &Path, e: StoreError) -> Failure {
 }
 
 /// Prints, before a stored result, when it was imported, if it was.
-pub fn say_imported(store: &dyn Store, what: NamedDocument, show: &Show) -> Result<(), Failure> {
+pub fn say_imported(store: &dyn Store, what: Id, show: &Show) -> Result<(), Failure> {
     if let Some(at) = store.imported(what)?
         && !show.is_quiet()
     {
-        print(&format!("{what} was imported on {}\n", local_time(at)));
+        print(&format!("{} was imported on {}\n", what.phrase(), local_time(at)));
     }
     Ok(())
 }
@@ -129,24 +88,17 @@ pub fn say_imported(store: &dyn Store, what: NamedDocument, show: &Show) -> Resu
 /// Removes stored results.
 pub fn remove(store: &mut dyn Store, names: &[String]) -> Result<Exit, Failure> {
     // All are looked up before any is removed: a mistyped number removes nothing.
-    let all: Vec<NamedDocument> = names.iter().map(|r| store.find(r)).collect::<Result<_, _>>()?;
-    for (text, one) in names.iter().zip(all) {
-        match one {
-            NamedDocument::Run(id) => store.remove(id)?,
-            NamedDocument::Document(id) if is_name(id, text) => {
-                let n = store.remove_profile(text)?;
-                let versions = if n == 1 { "version" } else { "versions" };
-                eprintln!("removed {n} {versions} of {}", clean(text));
-                continue;
-            }
-            NamedDocument::Document(id) => store.remove_document(id)?,
+    let find = |text: &String| Ok((store.find(text)?, store.versions(text)?));
+    let all: Vec<(Id, Vec<Id>)> = names.iter().map(find).collect::<Result<_, StoreError>>()?;
+    for (text, (id, versions)) in names.iter().zip(all) {
+        if versions.is_empty() {
+            store.remove(id)?;
+            eprintln!("removed {}", id.phrase());
+            continue;
         }
-        eprintln!("removed {one}");
+        versions.iter().try_for_each(|id| store.remove(*id))?;
+        let (n, plural) = (versions.len(), if versions.len() == 1 { "" } else { "s" });
+        eprintln!("removed {n} version{plural} of {}", clean(text));
     }
     Ok(Exit::Done)
-}
-
-/// Whether a profile was named by its name, which stands for all its versions.
-fn is_name(id: Id, text: &str) -> bool {
-    id.kind == DocumentKind::Profile && text.parse() != Ok(id) && Profile::parse_label(text).1.is_none()
 }

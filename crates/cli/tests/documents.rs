@@ -101,7 +101,8 @@ fn from_a_file_to_another_store() {
     assert!(!listed.contains("b1"), "{listed}");
     let entries = json(tare(&dir).args(["list", "--json"]), 0);
     let entries = entries.as_array().unwrap();
-    assert_eq!((&entries[0]["id"], &entries[0]["kind"], &entries[0]["counted"]), (&1.into(), &().into(), &2.into()));
+    assert_eq!((&entries[0]["id"], &entries[0]["kind"], &entries[0]["counted"]), (&1.into(), &"run".into(), &2.into()));
+    assert_eq!((&entries[0]["title"], &entries[0]["programs"]), (&"true".into(), &serde_json::json!(["true"])));
     assert_eq!((&entries[1]["id"], &entries[1]["kind"]), (&"b1".into(), &"bench".into()));
     assert_eq!((&entries[1]["title"], &entries[1]["host"]), (&"sorts".into(), &"elsewhere".into()));
     assert!(entries.iter().all(|e| e["programs"].is_array() && e["tags"].is_object()));

@@ -36,7 +36,7 @@ type UnitLine = (String, String, String, String, String, String, String, u32, St
 
 /// What busctl prints of an answer: its values, of which each method here has one.
 #[derive(Deserialize)]
-struct Answer<T> {
+struct BusAnswer<T> {
     data: (T,),
 }
 
@@ -85,7 +85,7 @@ impl Systemd {
             let said = said.trim();
             return Err(said.strip_prefix("Call failed: ").unwrap_or(said).to_owned());
         }
-        let answer: Answer<T> =
+        let answer: BusAnswer<T> =
             serde_json::from_slice(&done.stdout).map_err(|e| format!("the answer of busctl: {e}"))?;
         Ok(answer.data.0)
     }

@@ -1,12 +1,15 @@
 //! What a store does, whatever its database is: each operation is one transaction.
 
-use crate::archive::{Archive, ArchiveWriter, DocumentArchive, ProfileArchive};
+use crate::archive::{ArchiveWriter, DocumentArchive};
 use crate::claim::Claimant;
-use crate::contract::{Result, RunFilter, RunSummary, Store};
+use crate::contract::{Result, Store};
 use crate::database::{Database, values};
 use crate::documents;
-use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument};
-use crate::error::{Fault, Inner, StoreError};
+use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, StoredDocument};
+use crate::entries;
+use crate::error::Inner;
+use crate::import;
+use crate::import::ImportedFile;
 use crate::learned;
 use crate::learned::MachineKey;
 use crate::profiles;
@@ -54,12 +57,110 @@ pub trait StoreBackend {
     fn shrink(&self) {}
 
     /// A run or document was brought to its end through this value.
-    fn finished(&self, _: NamedDocument) {}
+    fn finished(&self, _: Id) {}
 }
 
 impl<B: StoreBackend> Store for B {
     fn path(&self) -> &Path {
         self.place()
+    }
+
+    fn list(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>> {
+        self.read("list the documents", |db| entries::list(db, filter))
+    }
+
+    fn find(&self, text: &str) -> Result<Id> {
+        self.read("find what was named", |db| entries::find(db, self.place(), text))
+    }
+
+    fn versions(&self, text: &str) -> Result<Vec<Id>> {
+        self.read("find the versions", |db| entries::versions(db, self.place(), text))
+    }
+
+    fn head(&self, id: Id) -> Result<DocumentHead> {
+        self.read("read the document", |db| entries::head(db, self.place(), id))
+    }
+
+    fn document(&self, id: Id) -> Result<StoredDocument> {
+        self.read("read the document", |db| entries::document(db, self.place(), id))
+    }
+
+    fn imported(&self, id: Id) -> Result<Option<Nanos>> {
+        self.read("read the time of import", |db| entries::imported(db, self.place(), id))
+    }
+
+    fn set_status(&mut self, id: Id, status: Status) -> Result<()> {
+        let path = self.place().to_owned();
+        self.write("store the status", |db| entries::update(db, &path, id, status, None))?;
+        if status == Status::Finished {
+            self.finished(id);
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, id: Id) -> Result<()> {
+        let path = self.place().to_owned();
+        self.write("remove the document", |db| entries::remove(db, &path, id))?;
+        self.shrink();
+        Ok(())
+    }
+
+    fn claim(&mut self, id: Id, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()> {
+        let path = self.place().to_owned();
+        self.write("claim the document", |db| entries::claim(db, &path, id, by, alive))
+    }
+
+    fn release(&mut self, id: Id, by: &Claimant) -> Result<()> {
+        self.write("release the document", |db| entries::release(db, id, by))
+    }
+
+    fn claimant(&self, id: Id) -> Result<Option<Claimant>> {
+        self.read("read the claim", |db| entries::claimant(db, id))
+    }
+
+    fn export(&self, id: Id, writer: &mut dyn Write) -> Result<io::Result<()>> {
+        if id.kind != DocumentKind::Run {
+            return Ok(DocumentArchive::new(self.document(id)?).write(writer));
+        }
+        let run = id.number;
+        self.read("read the run", |db| {
+            let found = rows::select_run(db, run)?.ok_or_else(|| runs::no_such(self.place(), run))?;
+            let mut out = ArchiveWriter::of_stored(writer, found);
+            samples::each_sample(db, run, &mut |sample| out.sample(&sample))?;
+            samples::each_duet(db, run, &mut |duet| out.duet(&duet))?;
+            Ok(out.finish(&rows::select_chunks(db, run)?))
+        })
+    }
+
+    fn import(&mut self, reader: &mut dyn Read) -> Result<Id> {
+        let path = self.place().to_owned();
+        match import::file_in(reader)? {
+            // The file is read within the transaction, so that memory need not hold it.
+            ImportedFile::Run(mut whole) => {
+                self.write_once("store the run", |db| runs::import(db, &path, &mut whole)).map(Id::run)
+            }
+            ImportedFile::Profile(profile) => self.write("store the profile", |db| {
+                let saved = profiles::save(db, &path, &profile, None, None)?;
+                documents::mark_imported(db, saved.id, runs::now())?;
+                Ok(saved.id)
+            }),
+            ImportedFile::Document(archive) => self.write("store the document", |db| {
+                let id = profiles::insert(db, &path, &archive.head, &archive.doc)?;
+                documents::mark_imported(db, id, runs::now())?;
+                archive.parts.iter().try_for_each(|part| documents::insert_part(db, id, part).map(|_| ()))?;
+                Ok(id)
+            }),
+            ImportedFile::Bench(head, doc) => self.create_document(&head, &doc),
+        }
+    }
+
+    fn set_document(&mut self, id: Id, status: Status, doc: &Value) -> Result<()> {
+        let path = self.place().to_owned();
+        self.write("change the document", |db| entries::update(db, &path, id, status, Some(doc)))?;
+        if status == Status::Finished {
+            self.finished(id);
+        }
+        Ok(())
     }
 
     fn begin_run(&mut self, run: &Run) -> Result<i64> {
@@ -111,18 +212,6 @@ impl<B: StoreBackend> Store for B {
         })
     }
 
-    fn set_status(&mut self, run: i64, status: Status) -> Result<()> {
-        let path = self.place().to_owned();
-        self.write("store the run's status", |db| match rows::update_status(db, run, status)? {
-            0 => Err(runs::no_such(&path, run).into()),
-            _ => Ok(()),
-        })?;
-        if status == Status::Finished {
-            self.finished(NamedDocument::Run(run));
-        }
-        Ok(())
-    }
-
     fn set_run_count(&mut self, run: i64, runs: RunCount) -> Result<()> {
         let path = self.place().to_owned();
         self.write("store the run's plan", |db| match rows::update_run_count(db, run, runs)? {
@@ -137,34 +226,6 @@ impl<B: StoreBackend> Store for B {
             runs::require(db, &path, run)?;
             rows::insert_note(db, run, note)
         })
-    }
-
-    fn remove(&mut self, run: i64) -> Result<()> {
-        let path = self.place().to_owned();
-        self.write("remove the run", |db| {
-            runs::require(db, &path, run)?;
-            db.execute("DELETE FROM run WHERE id = ?1", values![run])?;
-            rows::remove_unused_hosts(db)
-        })?;
-        self.shrink();
-        Ok(())
-    }
-
-    fn claim(&mut self, run: i64, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()> {
-        let path = self.place().to_owned();
-        self.write("claim the run", |db| runs::claim(db, &path, run, by, alive))
-    }
-
-    fn release(&mut self, run: i64, by: &Claimant) -> Result<()> {
-        self.write("release the run", |db| runs::release(db, run, by))
-    }
-
-    fn claimant(&self, run: i64) -> Result<Option<Claimant>> {
-        self.read("read the claim", |db| runs::select_claimant(db, run))
-    }
-
-    fn runs(&self, filter: &RunFilter) -> Result<Vec<RunSummary>> {
-        self.read("list the runs", |db| runs::summaries(db, filter))
     }
 
     fn run(&self, run: i64) -> Result<Run> {
@@ -200,50 +261,6 @@ impl<B: StoreBackend> Store for B {
         })
     }
 
-    fn resolve(&self, text: &str) -> Result<i64> {
-        self.read("find the run", |db| runs::resolve(db, self.place(), text))
-    }
-
-    fn export(&self, run: i64) -> Result<Archive> {
-        self.read("read the run", |db| {
-            let found = rows::select_run(db, run)?.ok_or_else(|| runs::no_such(self.place(), run))?;
-            let mut samples = Vec::new();
-            samples::each_sample(db, run, &mut |sample| {
-                samples.push(sample);
-                ControlFlow::Continue(())
-            })?;
-            let mut duets = Vec::new();
-            samples::each_duet(db, run, &mut |duet| {
-                duets.push(duet);
-                ControlFlow::Continue(())
-            })?;
-            Ok(Archive { duets, ..Archive::new(found, samples, rows::select_chunks(db, run)?) })
-        })
-    }
-
-    fn write_archive(&self, run: i64, writer: &mut dyn Write) -> Result<io::Result<()>> {
-        self.read("read the run", |db| {
-            let found = rows::select_run(db, run)?.ok_or_else(|| runs::no_such(self.place(), run))?;
-            let mut out = ArchiveWriter::of_stored(writer, found);
-            samples::each_sample(db, run, &mut |sample| out.sample(&sample))?;
-            samples::each_duet(db, run, &mut |duet| out.duet(&duet))?;
-            Ok(out.finish(&rows::select_chunks(db, run)?))
-        })
-    }
-
-    fn import(&mut self, reader: &mut dyn Read) -> Result<i64> {
-        let path = self.place().to_owned();
-        // The file is read within the transaction, so that memory need not hold it.
-        self.write_once("store the run", |db| runs::import(db, &path, reader))
-    }
-
-    fn imported(&self, what: NamedDocument) -> Result<Option<Nanos>> {
-        self.read("read the time of import", |db| match what {
-            NamedDocument::Run(run) => rows::imported(db, run)?.ok_or_else(|| runs::no_such(self.place(), run).into()),
-            NamedDocument::Document(id) => documents::imported(db, self.place(), id),
-        })
-    }
-
     fn add_chunk(&mut self, run: i64, chunk: &RecordingChunk) -> Result<()> {
         let doc = rows::document("recording", chunk)?;
         let path = self.place().to_owned();
@@ -263,31 +280,8 @@ impl<B: StoreBackend> Store for B {
     fn save_profile(&mut self, profile: &Profile, begun: Option<Id>, conditions: Option<&Conditions>) -> Result<Saved> {
         let path = self.place().to_owned();
         let saved = self.write("store the profile", |db| profiles::save(db, &path, profile, begun, conditions))?;
-        self.finished(NamedDocument::Document(saved.id));
+        self.finished(saved.id);
         Ok(saved)
-    }
-
-    fn import_profile(&mut self, reader: &mut dyn Read) -> Result<Saved> {
-        let profile = ProfileArchive::read(reader)?.profile;
-        let path = self.place().to_owned();
-        self.write("store the profile", |db| {
-            let saved = profiles::save(db, &path, &profile, None, None)?;
-            documents::mark_imported(db, saved.id, runs::now())?;
-            Ok(saved)
-        })
-    }
-
-    fn remove_profile(&mut self, label: &str) -> Result<u32> {
-        let (name, version) = Profile::parse_label(label);
-        let removed = self.write("remove the profile", |db| {
-            let sql = "DELETE FROM document WHERE kind = 'profile' AND id IN
-                           (SELECT id FROM profile_version WHERE name = ?1 AND (?2 IS NULL OR version = ?2))";
-            let removed = db.execute(sql, values![name, version])?;
-            rows::remove_unused_hosts(db)?;
-            Ok(u32::try_from(removed).unwrap_or(u32::MAX))
-        })?;
-        self.shrink();
-        Ok(removed)
     }
 
     fn profile(&self, label: &str) -> Result<Option<Profile>> {
@@ -336,7 +330,7 @@ impl<B: StoreBackend> Store for B {
         let path = self.place().to_owned();
         let id = self.write("store the document", |db| profiles::insert(db, &path, head, doc))?;
         if head.status == Status::Finished {
-            self.finished(NamedDocument::Document(id));
+            self.finished(id);
         }
         Ok(id)
     }
@@ -344,97 +338,8 @@ impl<B: StoreBackend> Store for B {
     fn append_part(&mut self, id: Id, part: &DocumentPart) -> Result<u64> {
         let path = self.place().to_owned();
         self.write("add to the document", |db| {
-            documents::require(db, &path, id)?;
+            entries::require_json(db, &path, id)?;
             documents::insert_part(db, id, part)
-        })
-    }
-
-    fn set_document(&mut self, id: Id, status: Status, doc: Option<&Value>) -> Result<()> {
-        let path = self.place().to_owned();
-        self.write("change the document", |db| {
-            documents::require(db, &path, id)?;
-            documents::update(db, id, status, doc)
-        })?;
-        if status == Status::Finished {
-            self.finished(NamedDocument::Document(id));
-        }
-        Ok(())
-    }
-
-    fn document(&self, id: Id) -> Result<StoredDocument> {
-        self.read("read the document", |db| documents::select(db, self.place(), id))
-    }
-
-    fn documents(&self, filter: &DocumentFilter) -> Result<Vec<DocumentSummary>> {
-        self.read("list the documents", |db| documents::summaries(db, filter))
-    }
-
-    fn remove_document(&mut self, id: Id) -> Result<()> {
-        let path = self.place().to_owned();
-        self.write("remove the document", |db| {
-            documents::require(db, &path, id)?;
-            documents::delete(db, id)?;
-            rows::remove_unused_hosts(db)
-        })?;
-        self.shrink();
-        Ok(())
-    }
-
-    fn claim_document(&mut self, id: Id, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> Result<()> {
-        let path = self.place().to_owned();
-        self.write("claim the document", |db| {
-            db.lock(&documents::lock_of(id))?;
-            documents::require(db, &path, id)?;
-            match documents::select_claimant(db, id)? {
-                Some(holder) if runs::holds(&holder, by, alive) => {
-                    Err(StoreError::ClaimedDocument { id, by: holder }.into())
-                }
-                _ => documents::insert_claim(db, id, by),
-            }
-        })
-    }
-
-    fn release_document(&mut self, id: Id, by: &Claimant) -> Result<()> {
-        self.write("release the document", |db| documents::delete_claim(db, id, by))
-    }
-
-    fn document_claimant(&self, id: Id) -> Result<Option<Claimant>> {
-        self.read("read the claim", |db| documents::select_claimant(db, id))
-    }
-
-    fn export_document(&self, id: Id) -> Result<DocumentArchive> {
-        self.document(id).map(DocumentArchive::new)
-    }
-
-    fn import_document(&mut self, reader: &mut dyn Read) -> Result<Id> {
-        let archive = DocumentArchive::read(reader)?;
-        let path = self.place().to_owned();
-        self.write("store the document", |db| {
-            let id = profiles::insert(db, &path, &archive.head, &archive.doc)?;
-            documents::mark_imported(db, id, runs::now())?;
-            archive.parts.iter().try_for_each(|part| documents::insert_part(db, id, part).map(|_| ()))?;
-            Ok(id)
-        })
-    }
-
-    fn find(&self, text: &str) -> Result<NamedDocument> {
-        self.read("find what was named", |db| {
-            let named = text.parse::<Id>().ok().filter(|id| id.kind != DocumentKind::Run);
-            if let Some(id) = named
-                && documents::exists(db, id)?
-            {
-                return Ok(NamedDocument::Document(id));
-            }
-            let none = match runs::resolve(db, self.place(), text) {
-                Ok(run) => return Ok(NamedDocument::Run(run)),
-                Err(e @ Fault::Store(StoreError::NoSuchRun { .. })) => e,
-                Err(e) => return Err(e),
-            };
-            match (profiles::number(db, text)?, named) {
-                (Some(id), _) => Ok(NamedDocument::Document(id)),
-                (None, Some(id)) => Err(documents::no_such(self.place(), id).into()),
-                (None, None) => Err(none),
-            }
         })
     }
 }

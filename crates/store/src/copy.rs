@@ -1,7 +1,7 @@
 //! Copies runs and other documents from one store to another: append-only, repeatable and checked.
 
 use crate::contract::Store;
-use crate::documents::{DocumentFilter, StoredDocument};
+use crate::documents::StoredDocument;
 use crate::error::StoreError;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -119,7 +119,7 @@ impl Digester {
 /// The digest of a run's samples and duets; one of them is in memory at a time.
 ///
 /// # Errors
-/// [`StoreError::NoSuchRun`].
+/// [`StoreError::NoSuch`].
 pub fn digest(store: &dyn Store, run: i64) -> Result<RunDigest, StoreError> {
     let mut digester = Digester::default();
     store.each_sample(run, &mut |sample| digester.sample(&sample))?;
@@ -154,32 +154,45 @@ impl Content {
     }
 }
 
-/// Copies a run with all its samples, duets, slices and notes, or adds what the other store does not have of it. Repeated after any
-/// failure, it goes on where it ended. A run that is still measured is copied up to its last sample and stays unfinished there,
-/// until it is copied again.
+/// Copies a document of any kind, or adds what the other store does not have of it; returns its number there, and what was new.
+///
+/// Of a run, these are its samples, duets, slices and notes. Repeated after any failure, it goes on where it ended. A run that is
+/// still measured is copied up to its last sample and stays unfinished there, until it is copied again. A document of another kind
+/// that is finished is copied in one transaction.
 ///
 /// # Errors
-/// [`PushError::Differs`] if the samples are not the same afterwards, or the run was another one before.
-pub fn push_run(
+/// [`PushError::Differs`] if the content is not the same afterwards, or the other store has something else under the same uuid.
+pub fn push(
+    from: &dyn Store,
+    id: Id,
+    to: &mut dyn Store,
+    watch: &mut dyn FnMut(PushProgress),
+) -> Result<(Id, Pushed), PushError> {
+    match id.kind {
+        DocumentKind::Run => push_run(from, id.number, to, watch),
+        _ => push_document(from, id, to),
+    }
+}
+
+fn push_run(
     from: &dyn Store,
     run: i64,
     to: &mut dyn Store,
     watch: &mut dyn FnMut(PushProgress),
-) -> Result<Pushed, PushError> {
+) -> Result<(Id, Pushed), PushError> {
     // The status is read first: if it says that the run is finished, its samples are all there.
     let here = from.run(run)?;
     let sides =
         PushSides { from: from.path().to_owned(), to: to.path().to_owned(), uuid: here.uuid.clone(), kind: "run" };
-    let (there, new) = match to.resolve(&here.uuid) {
-        Ok(there) => (there, false),
-        Err(StoreError::NoSuchRun { .. }) => begin(&here, to)?,
-        Err(e) => return Err(e.into()),
+    let (there, new) = match to.find_kind(DocumentKind::Run, &here.uuid)? {
+        Some(there) => (there.number, false),
+        None => begin(&here, to)?,
     };
     let mut found = to.run(there)?;
     same_run(&here, &found, &sides)?;
     let lengthened = found.status == Status::Finished && here.plan.runs != found.plan.runs;
     if found.status == Status::Finished && (here.status != Status::Finished || lengthened) {
-        to.set_status(there, Status::Unfinished).map_err(|e| sides.finished(e))?;
+        to.set_status(Id::run(there), Status::Unfinished).map_err(|e| sides.finished(e))?;
         found.status = Status::Unfinished;
     }
     if here.plan.runs != found.plan.runs {
@@ -192,17 +205,18 @@ pub fn push_run(
     let found = to.run(there)?;
     changed |= add_notes(&here, &found, to, there, &sides)?;
     if here.status != found.status {
-        let set = to.set_status(there, here.status);
+        let set = to.set_status(Id::run(there), here.status);
         if set.is_err() && to.run(there)?.status != here.status {
             set?;
         }
         changed = true;
     }
-    Ok(match (new, added) {
+    let pushed = match (new, added) {
         (true, samples) => Pushed::New { samples },
         (false, samples) if samples > 0 || changed => Pushed::Added { samples },
         _ => Pushed::AlreadyThere,
-    })
+    };
+    Ok((Id::run(there), pushed))
 }
 
 fn described(digest: &RunDigest) -> String {
@@ -227,7 +241,7 @@ impl PushSides {
     /// A user without the right to change a finished run cannot see it as one that could be changed.
     fn finished(&self, cause: StoreError) -> PushError {
         match cause {
-            StoreError::NoSuchRun { .. } | StoreError::NotPermitted { .. } => {
+            StoreError::NoSuch { .. } | StoreError::NotPermitted { .. } => {
                 PushError::Finished { uuid: self.uuid.clone(), to: self.to.clone(), cause: Box::new(cause) }
             }
             e => PushError::Store(e),
@@ -240,7 +254,7 @@ fn begin(here: &Run, to: &mut dyn Store) -> Result<(i64, bool), StoreError> {
     match to.begin_copied_run(&Run { status: Status::Unfinished, ..here.clone() }) {
         Ok(there) => Ok((there, true)),
         // Another process was faster, or this one's answer was lost.
-        Err(StoreError::Duplicate { run, .. }) => Ok((run, false)),
+        Err(StoreError::Duplicate { id, .. }) => Ok((id.number, false)),
         Err(e) => Err(e),
     }
 }
@@ -394,46 +408,39 @@ fn add_notes(here: &Run, found: &Run, to: &mut dyn Store, there: i64, sides: &Pu
     Ok(!missing.is_empty())
 }
 
-/// Copies a profile, a comparison or another document, or what the other store does not have of it. One that is finished is copied in
-/// one transaction.
-///
-/// # Errors
-/// [`PushError::Differs`] if the other store has something else under the same uuid.
-pub fn push_document(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<Pushed, PushError> {
+fn push_document(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<(Id, Pushed), PushError> {
     let here = from.document(id)?;
     let (uuid, kind) = (here.head.uuid.clone(), id.kind.noun());
     let sides = PushSides { from: from.path().to_owned(), to: to.path().to_owned(), uuid, kind };
-    let filter = DocumentFilter { kind: Some(id.kind), ..DocumentFilter::default() };
-    let known = to.documents(&filter)?.into_iter().find(|d| d.head.uuid == sides.uuid).map(|d| d.head.id());
-    let finished = here.head.status == Status::Finished;
+    let known = to.find_kind(id.kind, &sides.uuid)?;
     let begun = match known {
         Some(there) => Ok(there),
-        None if finished => match import_new(from, id, to) {
-            Ok(()) => return Ok(Pushed::New { samples: here.parts.len() as u64 }),
+        None if here.head.status == Status::Finished => match import_new(from, id, to) {
+            Ok(there) => return Ok((there, Pushed::New { samples: here.parts.len() as u64 })),
             Err(e) => Err(e),
         },
         None => to.create_document(&here.head, &here.doc),
     };
     let there = match begun {
         // Another process was faster, or this one's answer was lost.
-        Err(StoreError::DuplicateDocument { id, .. }) => id,
+        Err(StoreError::Duplicate { id, .. }) => id,
         begun => begun?,
     };
     let added = complete(&here, to, there, &sides)?;
-    Ok(match (known, added) {
+    let pushed = match (known, added) {
         (None, Pushed::Added { samples }) => Pushed::New { samples },
         (None, _) => Pushed::New { samples: 0 },
         (Some(_), added) => added,
-    })
+    };
+    Ok((there, pushed))
 }
 
 /// A document of which all is there, in one transaction.
-fn import_new(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<(), StoreError> {
+fn import_new(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<Id, StoreError> {
     let mut text = Vec::new();
     let unstorable = |e: std::io::Error| StoreError::Unstorable { what: "document", cause: e.to_string() };
-    from.export_document(id)?.write(&mut text).map_err(unstorable)?;
-    to.import_document(&mut text.as_slice())?;
-    Ok(())
+    from.export(id, &mut text)?.map_err(unstorable)?;
+    to.import(&mut text.as_slice())
 }
 
 /// Adds what is missing of a document that was not complete when it was copied before.
@@ -454,7 +461,7 @@ fn complete(here: &StoredDocument, to: &mut dyn Store, there: Id, sides: &PushSi
         let profile: Profile = serde_json::from_value(here.doc.clone()).map_err(bad)?;
         to.save_profile(&profile, Some(there), here.head.conditions.as_deref())?;
     } else if changed {
-        to.set_document(there, here.head.status, Some(&here.doc))?;
+        to.set_document(there, here.head.status, &here.doc)?;
     }
     let samples = missing.len() as u64;
     Ok(if samples > 0 || changed { Pushed::Added { samples } } else { Pushed::AlreadyThere })

@@ -21,7 +21,7 @@ pub struct StoredDocument {
     pub head: DocumentHead,
     /// The JSON form of its kind's type ([`content`]).
     pub doc: Value,
-    /// Its parts, in the order in which they were added.
+    /// Its parts, in the order in which they were added; none of a run, whose samples [`crate::Store::each_sample`] reads.
     pub parts: Vec<DocumentPart>,
 }
 
@@ -61,34 +61,30 @@ pub struct DocumentFilter {
     pub limit: Option<u32>,
 }
 
+impl DocumentFilter {
+    /// All of a kind.
+    pub fn of_kind(kind: DocumentKind) -> DocumentFilter {
+        DocumentFilter { kind: Some(kind), ..DocumentFilter::default() }
+    }
+}
+
 /// A document in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentSummary {
     /// What it is.
     #[serde(flatten)]
     pub head: DocumentHead,
+    /// Labels of the programs of a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
+    /// Number of counted samples of a run, without warm-ups.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<u64>,
     /// Number of its parts.
     pub parts: u64,
     /// When it was imported, since 1970; `None` if it was measured here, or imported by an earlier version.
     #[serde(default)]
     pub imported: Option<Nanos>,
-}
-
-/// The entry that a user has named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NamedDocument {
-    /// A run, by its number.
-    Run(i64),
-    Document(Id),
-}
-
-impl std::fmt::Display for NamedDocument {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NamedDocument::Run(id) => write!(f, "run {id}"),
-            NamedDocument::Document(id) => write!(f, "{id}"),
-        }
-    }
 }
 
 /// The content of a document or of a part, to be stored.
@@ -106,7 +102,7 @@ pub(crate) fn content_uuid(text: &str) -> String {
 }
 
 pub(crate) fn no_such(path: &Path, id: Id) -> StoreError {
-    StoreError::NoSuchDocument { path: path.to_owned(), id }
+    StoreError::NoSuch { path: path.to_owned(), what: format!("{} {id}", id.kind.noun()) }
 }
 
 /// What a transaction locks that changes a document by what it has read of it.
@@ -117,11 +113,6 @@ pub(crate) fn lock_of(id: Id) -> String {
 /// Whether there is such a document.
 pub(crate) fn exists(db: &dyn Database, id: Id) -> Inner<bool> {
     db.exists("SELECT 1 FROM document WHERE kind = ?1 AND id = ?2", values![id.kind.name(), id.number])
-}
-
-/// Fails if there is no such document.
-pub(crate) fn require(db: &dyn Database, path: &Path, id: Id) -> Inner<()> {
-    if exists(db, id)? { Ok(()) } else { Err(no_such(path, id).into()) }
 }
 
 /// Inserts a new document, under the next number of its kind.
@@ -138,11 +129,8 @@ pub(crate) fn insert(db: &dyn Database, path: &Path, head: &DocumentHead, doc: &
     }
     // Two that store the same document at once must not both find that it is missing.
     db.lock(&format!("uuid {uuid}"))?;
-    let there = db.optional("SELECT kind, id FROM document WHERE uuid = ?1", values![uuid], |r| {
-        Ok(Id { kind: read_kind(&r.str(0)?)?, number: r.get(1)? })
-    })?;
-    if let Some(id) = there {
-        return Err(StoreError::DuplicateDocument { path: path.to_owned(), uuid: uuid.clone(), id }.into());
+    if let Some(id) = of_uuid(db, uuid)? {
+        return Err(StoreError::Duplicate { path: path.to_owned(), uuid: uuid.clone(), id }.into());
     }
     let number: i64 = db.single(
         "INSERT INTO document_number (kind, last) VALUES (?1, 1)
@@ -176,6 +164,13 @@ pub(crate) fn insert(db: &dyn Database, path: &Path, head: &DocumentHead, doc: &
     Ok(Id { kind: *kind, number })
 }
 
+/// The document that has this uuid.
+pub(crate) fn of_uuid(db: &dyn Database, uuid: &str) -> Inner<Option<Id>> {
+    db.optional("SELECT kind, id FROM document WHERE uuid = ?1", values![uuid], |r| {
+        Ok(Id { kind: read_kind(&r.str(0)?)?, number: r.get(1)? })
+    })
+}
+
 /// Adds a part; returns its position, from 0.
 pub(crate) fn insert_part(db: &dyn Database, id: Id, part: &DocumentPart) -> Inner<u64> {
     db.lock(&lock_of(id))?;
@@ -189,8 +184,8 @@ pub(crate) fn insert_part(db: &dyn Database, id: Id, part: &DocumentPart) -> Inn
     Ok(seq.unsigned_abs())
 }
 
-/// Changes a document's status, and its content if one is given.
-pub(crate) fn update(db: &dyn Database, id: Id, status: Status, doc: Option<&Value>) -> Inner<()> {
+/// Changes a document's status, and its content if one is given; returns the number of changed documents.
+pub(crate) fn update(db: &dyn Database, id: Id, status: Status, doc: Option<&Value>) -> Inner<u64> {
     if id.kind == DocumentKind::Profile && status == Status::Finished {
         let cause = "a profile can only be finished by storing its result".to_owned();
         return Err(StoreError::Unstorable { what: "profile", cause }.into());
@@ -199,8 +194,7 @@ pub(crate) fn update(db: &dyn Database, id: Id, status: Status, doc: Option<&Val
     db.execute(
         "UPDATE document SET status = ?3, doc = coalesce(?4, doc) WHERE kind = ?1 AND id = ?2",
         values![id.kind.name(), id.number, rows::status_text(status), doc],
-    )?;
-    Ok(())
+    )
 }
 
 fn read_kind(name: &str) -> Inner<DocumentKind> {
@@ -232,15 +226,26 @@ fn head(r: &dyn SqlRow) -> Inner<DocumentHead> {
     })
 }
 
+/// The head of a document.
+pub(crate) fn head_of(db: &dyn Database, id: Id) -> Inner<Option<DocumentHead>> {
+    let key = values![id.kind.name(), id.number];
+    let sql = format!("SELECT {COLUMNS} FROM document WHERE kind = ?1 AND id = ?2");
+    let Some(found) = db.optional(&sql, key, head)? else { return Ok(None) };
+    Ok(Some(DocumentHead { tags: tags(db, id)?, ..found }))
+}
+
+fn tags(db: &dyn Database, id: Id) -> Inner<BTreeMap<String, String>> {
+    let sql = "SELECT key, value FROM document_tag WHERE kind = ?1 AND id = ?2";
+    Ok(db.all(sql, values![id.kind.name(), id.number], |r| Ok((r.get(0)?, r.get(1)?)))?.into_iter().collect())
+}
+
 /// A document with its parts.
-pub(crate) fn select(db: &dyn Database, path: &Path, id: Id) -> Inner<StoredDocument> {
+pub(crate) fn select(db: &dyn Database, id: Id) -> Inner<Option<StoredDocument>> {
     let key = values![id.kind.name(), id.number];
     let sql = format!("SELECT {COLUMNS}, doc FROM document WHERE kind = ?1 AND id = ?2");
     let found = db.optional(&sql, key, |r| Ok((head(r)?, rows::parse(&r.str(10)?, || id.to_string())?)))?;
-    let (head, doc) = found.ok_or_else(|| no_such(path, id))?;
-    let sql = "SELECT key, value FROM document_tag WHERE kind = ?1 AND id = ?2";
-    let tags = db.all(sql, key, |r| Ok((r.get(0)?, r.get(1)?)))?.into_iter().collect();
-    Ok(StoredDocument { head: DocumentHead { tags, ..head }, doc, parts: parts(db, id)? })
+    let Some((head, doc)) = found else { return Ok(None) };
+    Ok(Some(StoredDocument { head: DocumentHead { tags: tags(db, id)?, ..head }, doc, parts: parts(db, id)? }))
 }
 
 fn parts(db: &dyn Database, id: Id) -> Inner<Vec<DocumentPart>> {
@@ -278,7 +283,8 @@ pub(crate) fn summaries(db: &dyn Database, filter: &DocumentFilter) -> Inner<Vec
     );
     let mut found = db.all(&sql, &given, |r| {
         let (parts, imported): (i64, Option<i64>) = (r.get(10)?, r.maybe(11)?);
-        Ok(DocumentSummary { head: head(r)?, parts: parts.unsigned_abs(), imported: imported.map(Nanos) })
+        let (head, parts, imported) = (head(r)?, parts.unsigned_abs(), imported.map(Nanos));
+        Ok(DocumentSummary { head, programs: Vec::new(), counted: None, parts, imported })
     })?;
     // Of all of them at once, as each statement may travel over a network.
     let sql = format!(
@@ -297,11 +303,10 @@ pub(crate) fn summaries(db: &dyn Database, filter: &DocumentFilter) -> Inner<Vec
     Ok(found)
 }
 
-/// When a document was imported.
-pub(crate) fn imported(db: &dyn Database, path: &Path, id: Id) -> Inner<Option<Nanos>> {
+/// When a document was imported; the outer `None`: there is no such document.
+pub(crate) fn imported(db: &dyn Database, id: Id) -> Inner<Option<Option<Nanos>>> {
     let sql = "SELECT imported_ns FROM document WHERE kind = ?1 AND id = ?2";
-    let found = db.optional(sql, values![id.kind.name(), id.number], |r| r.maybe::<i64>(0))?;
-    Ok(found.ok_or_else(|| no_such(path, id))?.map(Nanos))
+    db.optional(sql, values![id.kind.name(), id.number], |r| Ok(r.maybe::<i64>(0)?.map(Nanos)))
 }
 
 /// Marks a document as imported.

@@ -75,15 +75,15 @@ pub enum StoreError {
         /// The time limit, seconds.
         waited_s: u64,
     },
-    /// A live process is adding samples to this run.
-    #[error("run {run} is being measured by process {} on {}", .by.pid, .by.host)]
-    Claimed { run: i64, by: Claimant },
-    /// No run has this number, uuid or prefix.
-    #[error("there is no run {run:?} in the store {}", .path.display())]
-    NoSuchRun {
+    /// A live process is adding to this document.
+    #[error("{} is being measured by process {} on {}", .id.phrase(), .by.pid, .by.host)]
+    Claimed { id: Id, by: Claimant },
+    /// Nothing has this number, uuid, prefix or name.
+    #[error("there is no {what} in the store {}", .path.display())]
+    NoSuch {
         path: PathBuf,
-        /// As it was asked for.
-        run: String,
+        /// What was asked for, as `study s1`; a run, or what may be one, in quotes: `run "12"`.
+        what: String,
     },
     /// A prefix fits several runs.
     #[error("{text:?} matches the uuids of several runs: {}", list(.runs))]
@@ -92,13 +92,13 @@ pub enum StoreError {
         /// The numbers of the first few of them.
         runs: Vec<i64>,
     },
-    /// A run with this uuid is already there.
-    #[error("the run with uuid {uuid} is already in the store {} as run {run}", .path.display())]
+    /// A document with this uuid is already there.
+    #[error("the {} with uuid {uuid} is already in the store {} as {}", .id.kind.noun(), .path.display(), .id.phrase())]
     Duplicate {
         path: PathBuf,
         uuid: String,
-        /// The number of the run that has it.
-        run: i64,
+        /// The document that has it.
+        id: Id,
     },
     /// The run already has a sample at this position.
     #[error("run {run} already has a sample number {seq}")]
@@ -110,24 +110,6 @@ pub enum StoreError {
     /// A profile of this name is already there.
     #[error("there is already a profile {name:?} in the store {}", .path.display())]
     DuplicateProfile { path: PathBuf, name: String },
-    /// No document has this number.
-    #[error("there is no {} {id} in the store {}", .id.kind.noun(), .path.display())]
-    NoSuchDocument {
-        path: PathBuf,
-        /// As it was asked for.
-        id: Id,
-    },
-    /// A document with this uuid is already there.
-    #[error("the {} with uuid {uuid} is already in the store {} as {id}", .id.kind.noun(), .path.display())]
-    DuplicateDocument {
-        path: PathBuf,
-        uuid: String,
-        /// The document that has it.
-        id: Id,
-    },
-    /// A live process is extending this document.
-    #[error("{id} is being extended by process {} on {}", .by.pid, .by.host)]
-    ClaimedDocument { id: Id, by: Claimant },
     /// The value could not be read back unchanged, so it was not stored.
     #[error("cannot store this {what}: {cause}")]
     Unstorable {

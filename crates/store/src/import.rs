@@ -1,11 +1,12 @@
-//! Imports a file of any kind, which is detected from its content.
+//! Files of all kinds, which are detected from their content.
 
-use crate::archive::read_bench;
-use crate::contract::{Result, Store};
-use crate::documents::{NamedDocument, content, content_uuid};
+use crate::archive::{DocumentArchive, ProfileArchive, read_bench};
+use crate::contract::Result;
+use crate::documents::{content, content_uuid};
 use crate::error::StoreError;
 use crate::format::{BENCH, DOCUMENT, PROFILE, RUN};
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -13,6 +14,7 @@ use std::io::Read;
 use tarebench_core::documents::head::Status;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_core::kbest::bench::Bench;
+use tarebench_core::profile::data::Profile;
 
 /// The kind of a file is found within its first bytes.
 const BEGINNING: u64 = 1 << 20;
@@ -20,13 +22,18 @@ const BEGINNING: u64 = 1 << 20;
 /// The accepted files, for errors.
 const WHAT: &str = "a file that can be imported";
 
-/// Stores a file: an archive of a run, of a profile or of another document, or results of benchmarks as `cargo bench`
-/// writes them.
-///
-/// # Errors
-/// [`StoreError::BadArchive`], [`StoreError::NewerArchive`], [`StoreError::Duplicate`], [`StoreError::DuplicateProfile`],
-/// [`StoreError::DuplicateDocument`], also for a file of benchmarks with the same content.
-pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<NamedDocument> {
+/// A file that can be stored.
+pub(crate) enum ImportedFile<'a> {
+    /// An archive of a run, which is still to be read.
+    Run(Box<dyn Read + 'a>),
+    Profile(Box<Profile>),
+    Document(Box<DocumentArchive>),
+    /// Results of benchmarks, as a document.
+    Bench(Box<DocumentHead>, Value),
+}
+
+/// Finds what a file is; reads and checks it, if it is not an archive of a run.
+pub(crate) fn file_in(reader: &mut dyn Read) -> Result<ImportedFile<'_>> {
     let bad = |cause: String| StoreError::BadArchive { what: WHAT, line: 0, column: 0, cause };
     let mut beginning = Vec::new();
     let failed = |e: io::Error| bad(format!("cannot be read: {e}"));
@@ -36,14 +43,21 @@ pub fn import(store: &mut dyn Store, reader: &mut dyn Read) -> Result<NamedDocum
         reader.take(BEGINNING).read_to_end(&mut beginning).map_err(failed)?;
     }
     let found = format_of(&beginning);
-    let mut whole = beginning.as_slice().chain(reader);
+    let is_object = is_object(&beginning);
+    let mut whole = io::Cursor::new(beginning).chain(reader);
     match found.as_deref() {
-        Some(f) if f == RUN.format => store.import(&mut whole).map(NamedDocument::Run),
-        Some(f) if f == DOCUMENT.format => store.import_document(&mut whole).map(NamedDocument::Document),
-        Some(f) if f == BENCH.format => import_bench(store, &mut whole).map(NamedDocument::Document),
-        Some(f) if f == PROFILE.format => Ok(NamedDocument::Document(store.import_profile(&mut whole)?.id)),
+        Some(f) if f == RUN.format => Ok(ImportedFile::Run(Box::new(whole))),
+        Some(f) if f == DOCUMENT.format => Ok(ImportedFile::Document(Box::new(DocumentArchive::read(&mut whole)?))),
+        Some(f) if f == BENCH.format => {
+            let bench = read_bench(&mut whole)?;
+            let doc = content(&bench)?;
+            Ok(ImportedFile::Bench(Box::new(head_of(&bench, &doc.to_string())), doc))
+        }
+        Some(f) if f == PROFILE.format => {
+            Ok(ImportedFile::Profile(Box::new(ProfileArchive::read(&mut whole)?.profile)))
+        }
         Some(f) => Err(bad(format!("its format is {f:?}, expected {}", expected()))),
-        None if !is_object(&beginning) => {
+        None if !is_object => {
             let cause = "expected a JSON object".to_owned();
             Err(StoreError::BadArchive { what: WHAT, line: 1, column: 1, cause })
         }
@@ -82,12 +96,6 @@ fn format_of(beginning: &[u8]) -> Option<String> {
     // The rest is checked later.
     let _ = serde_json::Deserializer::from_slice(beginning).deserialize_map(Format(&mut found));
     found
-}
-
-fn import_bench(store: &mut dyn Store, reader: &mut dyn Read) -> Result<tarebench_core::documents::head::Id> {
-    let bench = read_bench(reader)?;
-    let doc = content(&bench)?;
-    store.create_document(&head_of(&bench, &doc.to_string()), &doc)
 }
 
 /// A file of benchmarks is identified by its content only.

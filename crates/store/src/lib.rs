@@ -13,6 +13,7 @@ mod contract;
 pub mod copy;
 pub mod database;
 mod documents;
+mod entries;
 pub mod error;
 mod format;
 mod import;
@@ -31,11 +32,10 @@ mod weight;
 
 pub use crate::archive::{Archive, DocumentArchive, ProfileArchive, read_bench};
 pub use crate::claim::Claimant;
-pub use crate::contract::{Result, RunFilter, RunSummary, Store};
-pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, NamedDocument, StoredDocument, content};
+pub use crate::contract::{Result, Store};
+pub use crate::documents::{DocumentFilter, DocumentPart, DocumentSummary, StoredDocument, content};
 pub use crate::error::StoreError;
 pub use crate::format::{ARCHIVE_FORMAT, ARCHIVE_VERSION, BENCH_LIMIT, DOCUMENT_LIMIT, PROFILE_LIMIT, RUN_LIMIT};
-pub use crate::import::import;
 pub use crate::learned::MachineKey;
 pub use crate::named::{
     Environment, ServerName, ServerStores, has_servers, is_server, open_place, open_place_read_only, server_name,

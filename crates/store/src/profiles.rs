@@ -38,6 +38,12 @@ pub(crate) fn number(db: &dyn Database, label: &str) -> Inner<Option<Id>> {
     Ok(found.map(|number| Id { kind: DocumentKind::Profile, number }))
 }
 
+/// The documents of all versions of a name, the earliest first.
+pub(crate) fn versions(db: &dyn Database, name: &str) -> Inner<Vec<Id>> {
+    let sql = "SELECT id FROM profile_version WHERE name = ?1 ORDER BY version";
+    db.all(sql, values![name], |r| Ok(Id { kind: DocumentKind::Profile, number: r.get(0)? }))
+}
+
 /// Stores a profile, under the next version of its name if it has none: in the document that was started for it, or in
 /// a new one.
 pub(crate) fn save(
@@ -59,7 +65,9 @@ pub(crate) fn save(
     let text = rows::exact("profile", &profile)?;
     let id = match begun {
         Some(id) => {
-            documents::require(db, path, id)?;
+            if !documents::exists(db, id)? {
+                return Err(documents::no_such(path, id).into());
+            }
             let sql = "UPDATE document SET status = 'finished', title = ?3, doc = ?4 WHERE kind = ?1 AND id = ?2";
             db.execute(sql, values![id.kind.name(), id.number, profile.label(), &text])?;
             insert_version(db, path, id, &profile)?;

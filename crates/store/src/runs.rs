@@ -2,8 +2,8 @@
 
 use crate::archive::{notes_of, same_number};
 use crate::claim::Claimant;
-use crate::contract::{RunFilter, RunSummary};
 use crate::database::{Database, SqlValue, values};
+use crate::documents::{DocumentFilter, DocumentSummary};
 use crate::error::{Fault, Inner, StoreError};
 use crate::rows;
 use crate::rows::is_uuid;
@@ -16,13 +16,16 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
+use tarebench_core::machine::conditions::Conditions;
+use tarebench_core::machine::data::{Factor, Host};
 use tarebench_core::run::data::Run;
 
-/// The shortest prefix of a uuid that [`crate::Store::resolve`] accepts.
+/// The shortest prefix of a uuid that [`crate::Store::find`] accepts.
 const SHORTEST_PREFIX: usize = 4;
 
 pub(crate) fn no_such(path: &Path, run: impl ToString) -> StoreError {
-    StoreError::NoSuchRun { path: path.to_owned(), run: run.to_string() }
+    StoreError::NoSuch { path: path.to_owned(), what: format!("run {:?}", run.to_string()) }
 }
 
 /// The time since 1970.
@@ -32,7 +35,8 @@ pub(crate) fn now() -> Nanos {
     Nanos(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-fn exists(db: &dyn Database, run: i64) -> Inner<bool> {
+/// Whether there is such a run.
+pub(crate) fn exists(db: &dyn Database, run: i64) -> Inner<bool> {
     db.exists("SELECT 1 FROM run WHERE id = ?1", values![run])
 }
 
@@ -48,7 +52,7 @@ pub(crate) fn insert_new(db: &dyn Database, path: &Path, run: &Run) -> Inner<i64
         return Err(StoreError::Unstorable { what: "run", cause }.into());
     }
     let find = || db.optional("SELECT id FROM run WHERE uuid = ?1", values![&run.uuid], |r| r.get(0));
-    let duplicate = |there| StoreError::Duplicate { path: path.to_owned(), uuid: run.uuid.clone(), run: there };
+    let duplicate = |there| StoreError::Duplicate { path: path.to_owned(), uuid: run.uuid.clone(), id: Id::run(there) };
     if let Some(there) = find()? {
         return Err(duplicate(there).into());
     }
@@ -84,21 +88,7 @@ pub(crate) fn import(db: &dyn Database, path: &Path, reader: &mut dyn Read) -> I
     Ok(id)
 }
 
-/// Makes `by` the only one that may add to a run.
-pub(crate) fn claim(
-    db: &dyn Database,
-    path: &Path,
-    run: i64,
-    by: &Claimant,
-    alive: &dyn Fn(&Claimant) -> bool,
-) -> Inner<()> {
-    db.lock(&rows::lock_of(run))?;
-    require(db, path, run)?;
-    if let Some(holder) = select_claimant(db, run)?
-        && holds(&holder, by, alive)
-    {
-        return Err(StoreError::Claimed { run, by: holder }.into());
-    }
+pub(crate) fn insert_claim(db: &dyn Database, run: i64, by: &Claimant) -> Inner<()> {
     db.execute(
         "INSERT INTO claim (run_id, pid, start_ns, boot, host) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (run_id) DO UPDATE SET pid = excluded.pid, start_ns = excluded.start_ns,
@@ -108,8 +98,7 @@ pub(crate) fn claim(
     Ok(())
 }
 
-/// Releases a claim, if `by` has it.
-pub(crate) fn release(db: &dyn Database, run: i64, by: &Claimant) -> Inner<()> {
+pub(crate) fn delete_claim(db: &dyn Database, run: i64, by: &Claimant) -> Inner<()> {
     db.execute(
         "DELETE FROM claim WHERE run_id = ?1 AND pid = ?2 AND start_ns = ?3 AND boot = ?4 AND host = ?5",
         values![run, by.pid, by.start.0, &by.boot, &by.host],
@@ -123,14 +112,6 @@ pub(crate) fn select_claimant(db: &dyn Database, run: i64) -> Inner<Option<Claim
     })
 }
 
-/// Whether a claim by `holder` blocks `by`.
-pub(crate) fn holds(holder: &Claimant, by: &Claimant, alive: &dyn Fn(&Claimant) -> bool) -> bool {
-    if holder.host != by.host {
-        return true;
-    }
-    holder != by && holder.boot == by.boot && alive(holder)
-}
-
 /// The part of a plan that a list shows.
 #[derive(Deserialize)]
 struct Labels {
@@ -142,8 +123,14 @@ struct Label {
     label: String,
 }
 
+/// The part of what else is known of a run that a list shows.
+#[derive(Deserialize)]
+struct RunFactors {
+    factors: Vec<Factor>,
+}
+
 /// The runs that fit the filter, the last one stored first.
-pub(crate) fn summaries(db: &dyn Database, filter: &RunFilter) -> Inner<Vec<RunSummary>> {
+pub(crate) fn summaries(db: &dyn Database, filter: &DocumentFilter) -> Inner<Vec<DocumentSummary>> {
     let (mut fits, mut given) = (String::from("true"), Vec::new());
     for (key, value) in &filter.tags {
         let n = given.len();
@@ -159,24 +146,30 @@ pub(crate) fn summaries(db: &dyn Database, filter: &RunFilter) -> Inner<Vec<RunS
         last.push_str(&format!(" LIMIT {limit}"));
     }
     let sql = format!(
-        "SELECT run.id, uuid, created_ns, status, plan, host.name, {}, imported_ns
+        "SELECT run.id, uuid, created_ns, status, plan, host.doc, rest, tool, {}, imported_ns
          FROM run JOIN host ON host.id = host_id WHERE {fits} {last}",
         db.counted()
     );
     let mut found = db.all(&sql, &given, |r| {
         let id: i64 = r.get(0)?;
         let plan: Labels = rows::parse(&r.str(4)?, || format!("the plan of run {id}"))?;
-        Ok(RunSummary {
-            id,
+        let host: Host = rows::parse(&r.str(5)?, || format!("the host of run {id}"))?;
+        let rest: RunFactors = rows::parse(&r.str(6)?, || format!("the rest of run {id}"))?;
+        let programs: Vec<String> = plan.programs.into_iter().map(|p| p.label).collect();
+        let head = DocumentHead {
+            kind: DocumentKind::Run,
+            number: id,
             uuid: r.get(1)?,
+            title: Run::title(programs.iter().map(String::as_str)),
             created: Nanos(r.get(2)?),
             status: rows::status(&r.str(3)?)?,
-            programs: plan.programs.into_iter().map(|p| p.label).collect(),
-            counted: r.get::<i64>(6)?.unsigned_abs(),
+            tool: r.get(7)?,
+            machine: host.name.clone(),
+            conditions: Some(Box::new(Conditions::new(host, rest.factors))),
             tags: BTreeMap::new(),
-            host: r.get(5)?,
-            imported: r.maybe(7)?.map(Nanos),
-        })
+        };
+        let (counted, imported) = (Some(r.get::<i64>(8)?.unsigned_abs()), r.maybe(9)?.map(Nanos));
+        Ok(DocumentSummary { head, programs, counted, parts: 0, imported })
     })?;
     // Of all of them at once, as each statement may travel over a network.
     let sql =
@@ -187,7 +180,7 @@ pub(crate) fn summaries(db: &dyn Database, filter: &RunFilter) -> Inner<Vec<RunS
         Ok(())
     })?;
     for summary in &mut found {
-        summary.tags = tags.remove(&summary.id).unwrap_or_default();
+        summary.head.tags = tags.remove(&summary.head.number).unwrap_or_default();
     }
     Ok(found)
 }

@@ -3,7 +3,6 @@
 use crate::backend::StoreBackend;
 use crate::contract::Result;
 use crate::database::Database;
-use crate::documents::NamedDocument;
 use crate::error::{ErrorContext, Inner, StoreError};
 use crate::open;
 use crate::schema::KNOWN;
@@ -11,6 +10,7 @@ use crate::sqlite_database::SqliteDatabase;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tarebench_core::documents::head::Id;
 
 /// A store in one SQLite database, in write-ahead mode, each commit synced.
 #[derive(Debug)]
@@ -21,24 +21,24 @@ pub struct SqliteStore {
     finished: FinishedResults,
 }
 
-/// What was brought to its end through a store, in this order: runs, and other documents. Copies share one list.
+/// What was brought to its end through a store, in this order. Copies share one list.
 #[derive(Clone, Debug, Default)]
-pub struct FinishedResults(Arc<Mutex<Vec<NamedDocument>>>);
+pub struct FinishedResults(Arc<Mutex<Vec<Id>>>);
 
 impl FinishedResults {
     /// All of them, each once.
-    pub fn all(&self) -> Vec<NamedDocument> {
+    pub fn all(&self) -> Vec<Id> {
         self.list().clone()
     }
 
-    fn add(&self, what: NamedDocument) {
+    fn add(&self, what: Id) {
         let mut list = self.list();
         if !list.contains(&what) {
             list.push(what);
         }
     }
 
-    fn list(&self) -> MutexGuard<'_, Vec<NamedDocument>> {
+    fn list(&self) -> MutexGuard<'_, Vec<Id>> {
         // A list is never half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -143,7 +143,7 @@ impl StoreBackend for SqliteStore {
         let _ = self.vacuum();
     }
 
-    fn finished(&self, what: NamedDocument) {
+    fn finished(&self, what: Id) {
         self.finished.add(what);
     }
 }

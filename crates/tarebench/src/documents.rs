@@ -117,18 +117,33 @@ pub fn here() -> Conditions {
 /// # Errors
 /// Those of the store; if the document does not hold benchmarks or is damaged.
 pub fn bench(store: &dyn Store, id: Id) -> Result<(DocumentHead, Bench), DocumentError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Bench {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Bench.noun())));
-    }
-    let bench: Bench = read(id, document.doc)?;
-    bench.check().map_err(|e| bad(e.to_string()))?;
-    Ok((document.head, bench))
+    whole(store, id, DocumentKind::Bench, Bench::check)
 }
 
-fn read<T: DeserializeOwned>(id: Id, doc: serde_json::Value) -> Result<T, DocumentError> {
-    serde_json::from_value(doc).map_err(|e| DocumentError::Content { id, cause: e.to_string() })
+/// A stored document that is expected to be of a kind, with its parts.
+///
+/// # Errors
+/// Those of the store; if it is of another kind.
+pub fn of_kind(store: &dyn Store, id: Id, kind: DocumentKind) -> Result<StoredDocument, DocumentError> {
+    if id.kind != kind {
+        let cause = format!("it is a {}, expected a {}", id.kind.noun(), kind.noun());
+        return Err(DocumentError::Content { id, cause });
+    }
+    Ok(store.document(id)?)
+}
+
+/// A stored document without parts, of a kind with this check.
+pub(crate) fn whole<T: DeserializeOwned, E: std::fmt::Display>(
+    store: &dyn Store,
+    id: Id,
+    kind: DocumentKind,
+    check: impl Fn(&T) -> Result<(), E>,
+) -> Result<(DocumentHead, T), DocumentError> {
+    let document = of_kind(store, id, kind)?;
+    let bad = |cause: String| DocumentError::Content { id, cause };
+    let found: T = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
+    check(&found).map_err(|e| bad(e.to_string()))?;
+    Ok((document.head, found))
 }
 
 /// Creates and claims a document, to which this process then adds parts.
@@ -157,7 +172,7 @@ where
         tags: options.tags.clone(),
     };
     let id = store.create_document(&head, &content(first)?)?;
-    store.claim_document(id, &claim, &is_alive)?;
+    store.claim(id, &claim, &is_alive)?;
     Ok((id, claim))
 }
 
@@ -169,18 +184,18 @@ pub fn claim_for_resume(store: &mut dyn Store, id: Id) -> Result<(StoredDocument
     let host = tarebench_host::host::describe(Path::new("/"));
     let claim = claimant(&host);
     // From here on no other process changes it.
-    store.claim_document(id, &claim, &is_alive)?;
+    store.claim(id, &claim, &is_alive)?;
     let document = store.document(id)?;
     let refused = if document.head.status == Status::Finished {
         DocumentError::Finished(id)
     } else if !same_machine(&document.head, &host) {
         DocumentError::Elsewhere { id, machine: document.head.machine }
     } else {
-        store.set_document(id, Status::Unfinished, None)?;
+        store.set_status(id, Status::Unfinished)?;
         let head = DocumentHead { status: Status::Unfinished, ..document.head };
         return Ok((StoredDocument { head, ..document }, claim));
     };
-    store.release_document(id, &claim)?;
+    store.release(id, &claim)?;
     Err(refused)
 }
 
@@ -194,8 +209,8 @@ fn same_machine(head: &DocumentHead, host: &Host) -> bool {
 
 /// Sets the status of a document and releases its claim.
 pub fn end(store: &mut dyn Store, id: Id, status: Status, claim: &Claimant) -> Result<(), DocumentError> {
-    store.set_document(id, status, None)?;
-    store.release_document(id, claim)?;
+    store.set_status(id, status)?;
+    store.release(id, claim)?;
     Ok(())
 }
 
@@ -212,9 +227,9 @@ mod tests {
         assert_eq!((there.head.status, there.head.title.as_str()), (Status::Unfinished, "clocks"));
         assert_eq!((there.head.identity(), &there.head.tags), (Some(claim.host.as_str()), &options.tags));
         assert_eq!(there.head.fingerprint(), Some(here().fingerprint()));
-        assert_eq!((store.document_claimant(id).unwrap().as_ref(), &again), (Some(&claim), &claim));
+        assert_eq!((store.claimant(id).unwrap().as_ref(), &again), (Some(&claim), &claim));
         end(&mut store, id, Status::Finished, &claim).unwrap();
-        assert_eq!(store.document_claimant(id).unwrap(), None);
+        assert_eq!(store.claimant(id).unwrap(), None);
         assert!(matches!(claim_for_resume(&mut store, id), Err(DocumentError::Finished(_))));
         assert!(matches!(bench(&store, id), Err(DocumentError::Content { .. })));
         assert!(begin(&mut store, DocumentKind::Study, "", &f64::NAN, &options).is_err());

@@ -8,7 +8,7 @@
 //! - [`gate()`]: whether a change makes programs slower, from the builds to the verdicts; [`compare::gate`]: of builds that are there.
 //! - [`compare::history`]: the gates of a store, for the history of benchmarks over commits.
 //! - [`compare::stored`]: programs of stored runs against each other.
-//! - [`documents`]: stored results other than runs and profiles.
+//! - [`documents`], [`listed`]: stored results other than runs and profiles, and lists of all kinds.
 //! - [`event`]: the events that a measurement reports while it runs.
 //! - [`noise`]: what delays a fixed piece of work, and what that costs parallel jobs.
 //! - [`profile`]: learn which daemons disturb the machine, and their cutoffs.
@@ -29,6 +29,7 @@ pub mod documents;
 pub mod event;
 pub mod inc;
 pub mod kbest;
+pub mod listed;
 pub mod machine;
 pub mod machine_lock;
 pub mod noise;

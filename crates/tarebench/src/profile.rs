@@ -28,7 +28,7 @@ use tarebench_core::run::plan::{
 use tarebench_core::sample::data::Phase;
 use tarebench_core::sample::process_time::PtSource;
 use tarebench_run::watch::Watcher;
-use tarebench_store::{Claimant, DocumentFilter, NamedDocument, RunFilter, SqliteStore, Store};
+use tarebench_store::{Claimant, DocumentFilter, SqliteStore, Store};
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -171,7 +171,7 @@ impl ProfileDocument {
     fn again(store: &mut dyn Store, name: &str) -> Result<ProfileDocument, ProfilingError> {
         let filter = DocumentFilter { kind: Some(DocumentKind::Profile), ..DocumentFilter::default() };
         let open = |status: Status, title: &str| status != Status::Finished && title == name;
-        let found = store.documents(&filter)?.into_iter().find(|d| open(d.head.status, &d.head.title));
+        let found = store.list(&filter)?.into_iter().find(|d| open(d.head.status, &d.head.title));
         match found {
             Some(summary) => {
                 let id = summary.head.id();
@@ -197,18 +197,18 @@ impl ProfileDocument {
                     .and_then(|p| completed(store, p, Some(self.id)));
                 match completed {
                     Ok(profile) => {
-                        store.release_document(self.id, &self.claim)?;
+                        store.release(self.id, &self.claim)?;
                         Ok(MeasuredProfile { profile: Some(profile), ..progressed })
                     }
                     Err(e) => {
-                        store.remove_document(self.id)?;
+                        store.remove(self.id)?;
                         Err(e)
                     }
                 }
             }
             other => {
                 if other.is_err() && !unfinished(store)?.iter().any(|n| n == name) {
-                    store.remove_document(self.id)?;
+                    store.remove(self.id)?;
                 } else {
                     documents::end(store, self.id, Status::Interrupted, &self.claim)?;
                 }
@@ -345,8 +345,8 @@ fn completed(store: &mut dyn Store, profile: Profile, begun: Option<Id>) -> Resu
 /// The conditions of the last run that the profile is based on and that is still stored.
 fn conditions(store: &dyn Store, profile: &Profile) -> Result<Option<Conditions>, ProfilingError> {
     for uuid in profile.short.runs.iter().rev() {
-        if let Ok(id) = store.resolve(uuid) {
-            let run = store.run(id)?;
+        if let Ok(Some(id)) = store.find_kind(DocumentKind::Run, uuid) {
+            let run = store.run(id.number)?;
             return Ok(Some(Conditions::new(run.host, run.factors)));
         }
     }
@@ -364,8 +364,8 @@ fn latest(store: &dyn Store, name: &str) -> Result<Attempt, ProfilingError> {
     let tags = BTreeMap::from([(TAG.to_owned(), name.to_owned())]);
     let mut found = Attempt { short: None, long: None, recording: None };
     let mut of: Option<String> = None;
-    for summary in store.runs(&RunFilter { tags, limit: None })? {
-        let run = store.run(summary.id)?;
+    for summary in store.list(&DocumentFilter { tags, ..DocumentFilter::of_kind(DocumentKind::Run) })? {
+        let run = store.run(summary.head.number)?;
         match run.plan.purpose.clone() {
             Some(RunPurpose::Watch(watching)) if of.is_none() => {
                 found.recording = Some((run, watching));
@@ -392,23 +392,20 @@ fn latest(store: &dyn Store, name: &str) -> Result<Attempt, ProfilingError> {
 /// # Errors
 /// The store's, or if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<Option<Profile>, DocumentError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Profile {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Profile.noun())));
-    }
+    let document = documents::of_kind(store, id, DocumentKind::Profile)?;
     if document.head.status != Status::Finished {
         return Ok(None);
     }
-    serde_json::from_value(document.doc).map(Some).map_err(|e| bad(e.to_string()))
+    let bad = |e: serde_json::Error| DocumentError::Content { id, cause: e.to_string() };
+    serde_json::from_value(document.doc).map(Some).map_err(bad)
 }
 
 /// Names of unfinished profiles, the latest first.
 pub fn unfinished(store: &dyn Store) -> Result<Vec<String>, ProfilingError> {
     let mut names: Vec<String> = Vec::new();
     let mut examined = HashSet::new();
-    for summary in store.runs(&RunFilter::default())? {
-        let Some(name) = summary.tags.get(TAG) else { continue };
+    for summary in store.list(&DocumentFilter::of_kind(DocumentKind::Run))? {
+        let Some(name) = summary.head.tags.get(TAG) else { continue };
         // All runs of a name are read together.
         if !examined.insert(name.clone()) {
             continue;
@@ -471,7 +468,7 @@ fn plans_of_imports(store: &dyn Store, attempt: &Attempt) -> Result<Vec<Imported
     }
     let mut imported = Vec::new();
     for (run, plan) in plans {
-        if let Some(at) = store.imported(NamedDocument::Run(run))? {
+        if let Some(at) = store.imported(Id::run(run))? {
             imported.push(ImportedPlan { run, imported: at, plan });
         }
     }
@@ -601,8 +598,8 @@ fn record(
         StopReason::Interrupted(_) => Status::Interrupted,
         StopReason::NotKept(_) | StopReason::Failed(_) => Status::Unfinished,
     };
-    store.set_status(run.id, status)?;
-    store.release(run.id, claim)?;
+    store.set_status(Id::run(run.id), status)?;
+    store.release(Id::run(run.id), claim)?;
     Ok(MeasuredProfile { why, there: seconds(now), profile: None, kept: true })
 }
 

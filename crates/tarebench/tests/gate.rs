@@ -187,11 +187,11 @@ fn a_gate_is_resumed_where_it_was_killed() {
     let mut doc = s.document(id).unwrap().doc;
     doc["plan"]["max_blocks"] = json!(16);
     doc["measured"][0]["logs"] = json!([]);
-    s.set_document(id, Status::Unfinished, Some(&doc)).unwrap();
+    s.set_document(id, Status::Unfinished, &doc).unwrap();
     s.set_run_count(fine.run.unwrap(), RunCount::Fixed(12)).unwrap();
-    s.set_status(fine.run.unwrap(), Status::Unfinished).unwrap();
+    s.set_status(Id::run(fine.run.unwrap()), Status::Unfinished).unwrap();
     // The user has removed this one.
-    s.remove(other.run.unwrap()).unwrap();
+    s.remove(Id::run(other.run.unwrap())).unwrap();
     let resumed = again(id, &mut place).unwrap();
     let [new_fine, new_other] = [0, 1].map(|i| resumed.gate.measured[i].clone());
     assert_eq!(new_fine.run, fine.run);
@@ -225,9 +225,9 @@ fn a_gate_of_somebody_else_is_not_resumed() {
     let mut place = memory();
     let done = gate(&builds(&[("fine", "true")]).request, &mut place);
     let mut file = Vec::new();
-    store(&mut place).export_document(done.head.id()).unwrap().write(&mut file).unwrap();
+    store(&mut place).export(done.head.id(), &mut file).unwrap().unwrap();
     let mut other = memory();
-    let id = store(&mut other).import_document(&mut file.as_slice()).unwrap();
+    let id = store(&mut other).import(&mut file.as_slice()).unwrap();
     assert_eq!(load(store(&mut other), id).unwrap().1, done.gate);
     assert!(matches!(again(id, &mut other), Err(GateError::Imported(_))));
 }
@@ -272,8 +272,8 @@ fn a_run_is_made_longer_but_not_shorter() {
     let nowhere = extend(&mut StorePlace::Nowhere, 6).unwrap_err();
     assert!(matches!(nowhere, SessionError::NotResumable(_)), "{nowhere}");
     let mut file = Vec::new();
-    store(&mut place).export(id).unwrap().write(&mut file).unwrap();
+    store(&mut place).export(Id::run(id), &mut file).unwrap().unwrap();
     let mut other = memory();
-    assert_eq!(store(&mut other).import(&mut file.as_slice()).unwrap(), id);
+    assert_eq!(store(&mut other).import(&mut file.as_slice()).unwrap(), Id::run(id));
     assert!(matches!(extend(&mut other, 6), Err(SessionError::Imported(_))));
 }

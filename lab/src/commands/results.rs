@@ -11,14 +11,15 @@ use crate::work::nodes::compare_nodes;
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::core::documents::head::DocumentKind;
+use tarebench::listed::ListEntry;
 use tarebench::render::documents::list::{DocumentRow, table};
 use tarebench::report::json::pretty;
-use tarebench::store::{RunFilter, RunSummary, Store};
-use tarebench_cli::args::store::StoredId;
+use tarebench::store::{DocumentFilter, DocumentSummary, Store};
 use tarebench_cli::args::style::TableStyleArgs;
+use tarebench_cli::documents::list::row;
 use tarebench_cli::exit::{Exit, Failure};
-use tarebench_cli::output::{local_time, print};
+use tarebench_cli::output::print;
 use tarebench_cli::stored;
 
 /// Show the runs of a campaign, or write them as files
@@ -50,17 +51,18 @@ pub fn results(args: &LabResultsArgs) -> Result<Exit, Failure> {
     let store = PostgresStore::open_read_only(&place)?;
     // Another campaign may have the same name, and runs that are pushed need not count.
     let tags = BTreeMap::from([(CAMPAIGN_TAG.to_owned(), found.name.clone())]);
-    let runs = store.runs(&RunFilter { tags, limit: None })?;
-    let runs: Vec<RunSummary> = runs.into_iter().filter(|run| uuids.contains(&run.uuid)).collect();
+    let runs = store.list(&DocumentFilter { tags, ..DocumentFilter::of_kind(DocumentKind::Run) })?;
+    let runs: Vec<DocumentSummary> = runs.into_iter().filter(|run| uuids.contains(&run.head.uuid)).collect();
     if let Some(folder) = &args.export {
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::system(format!("make the folder {}: {e}", folder.display())))?;
         for run in &runs {
-            stored::write(&store, &StoredId::of(run.uuid.clone()), &folder.join(format!("run-{}.json", run.uuid)))?;
+            stored::write(&store, run.head.id(), &folder.join(format!("run-{}.json", run.head.uuid)))?;
         }
     }
     if args.json {
-        print(&(pretty(&runs).map_err(Failure::system)? + "\n"));
+        let entries: Vec<ListEntry> = runs.iter().map(ListEntry::new).collect();
+        print(&(pretty(&entries).map_err(Failure::system)? + "\n"));
         return Ok(Exit::Done);
     }
     if runs.is_empty() {
@@ -70,18 +72,6 @@ pub fn results(args: &LabResultsArgs) -> Result<Exit, Failure> {
     let rows: Vec<DocumentRow> = runs.into_iter().map(row).collect();
     print(&table(&rows, &args.style.show()?.style));
     Ok(Exit::Done)
-}
-
-fn row(run: RunSummary) -> DocumentRow {
-    DocumentRow {
-        id: Id { kind: DocumentKind::Run, number: run.id },
-        created: local_time(run.created),
-        status: run.status,
-        titles: run.programs,
-        samples: Some(run.counted),
-        machine: run.host,
-        tags: run.tags,
-    }
 }
 
 /// Compare the machines of a campaign by the same work: which one is odd?

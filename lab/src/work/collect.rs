@@ -13,10 +13,11 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use tarebench::copy::deliver;
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::run::session::new_uuid;
 use tarebench_store::SqliteStore;
 use tarebench_store::copy::PushError;
-use tarebench_store::{NamedDocument, Store, StoreError};
+use tarebench_store::{Store, StoreError};
 
 /// Why an archive was not collected.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +109,7 @@ fn collect_task(lab: &mut Lab, place: &PostgresPlace, folder: &LabFolder, task: 
         return Err(CollectError::OtherTask { path, found, expected });
     }
     let mut server = PostgresStore::open(place)?;
-    let delivered = deliver(&local, NamedDocument::Run(run), &mut server, &mut |_| {})?;
+    let delivered = deliver(&local, Id::run(run), &mut server, &mut |_| {})?;
     let exclusive = folder.read_state(task.ordinal)?.and_then(|state| state.exclusive);
     lab.slurm_state(task.id, LabTaskState::Done, None, exclusive)?;
     let to = folder.collected(task.ordinal);
@@ -118,7 +119,13 @@ fn collect_task(lab: &mut Lab, place: &PostgresPlace, folder: &LabFolder, task: 
 
 fn read_archive(store: &mut dyn Store, path: &Path) -> Result<i64, CollectError> {
     let opened = File::open(path).map_err(|cause| CollectError::Io { doing: "open", path: path.to_owned(), cause })?;
-    Ok(store.import(&mut BufReader::new(opened))?)
+    match store.import(&mut BufReader::new(opened))? {
+        Id { kind: DocumentKind::Run, number } => Ok(number),
+        Id { kind, .. } => {
+            let cause = format!("it is of a {}", kind.noun());
+            Err(StoreError::BadArchive { what: "an archive of a run", line: 0, column: 0, cause }.into())
+        }
+    }
 }
 
 /// Takes over what Slurm says of tasks that have not ended. Returns what of it failed: states then stay as they are.

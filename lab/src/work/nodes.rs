@@ -2,6 +2,7 @@
 
 use crate::data::nodes::{NodeRun, NodesReport, nodes};
 use crate::data::state::LabTask;
+use tarebench_core::documents::head::DocumentKind;
 use tarebench_core::machine::conditions::fingerprint;
 use tarebench_core::run::data::Run;
 use tarebench_core::sample::data::{Phase, Sample};
@@ -14,13 +15,9 @@ pub fn compare_nodes(store: &dyn Store, tasks: &[LabTask]) -> Result<NodesReport
     let mut measured = Vec::new();
     for task in tasks {
         for uuid in &task.runs {
-            let id = match store.resolve(uuid) {
-                Ok(id) => id,
-                // An administrator has removed it.
-                Err(StoreError::NoSuchRun { .. }) => continue,
-                Err(e) => return Err(e),
-            };
-            let run = store.run(id)?;
+            // An administrator may have removed it.
+            let Some(id) = store.find_kind(DocumentKind::Run, uuid)? else { continue };
+            let run = store.run(id.number)?;
             let samples = counted(store, &run)?;
             let machine = task.agent.clone().unwrap_or_else(|| run.host.name.clone());
             measured.push((machine, run, samples));

@@ -19,7 +19,7 @@ use std::io::BufReader;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Status};
 use tarebench_store::SqliteStore;
 use tarebench_store::{Store, StoreError};
 use tarebench_sys::clock;
@@ -304,7 +304,7 @@ fn settle(
 fn write_archive(store: &dyn Store, run: i64, path: &Path) -> Result<(), SlurmTaskError> {
     let mut failed = None;
     let written = write_whole(path, &mut |out| {
-        store.write_archive(run, out).unwrap_or_else(|e| {
+        store.export(Id::run(run), out).unwrap_or_else(|e| {
             let text = e.to_string();
             failed = Some(e);
             Err(std::io::Error::other(text))

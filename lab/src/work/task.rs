@@ -14,10 +14,10 @@ use std::path::Path;
 use tarebench::copy::deliver;
 use tarebench_core::base::signal::Signal;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
-use tarebench_store::SqliteStore;
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_store::copy::PushError;
-use tarebench_store::{NamedDocument, RunFilter, Store, StoreError};
+use tarebench_store::{DocumentFilter, SqliteStore};
+use tarebench_store::{Store, StoreError};
 use tarebench_sys::clock;
 use tarebench_sys::signals::Signals;
 
@@ -280,14 +280,14 @@ fn measured(
 /// The newest run of a task in a store.
 pub(crate) fn newest_run(store: &dyn Store, task: &str) -> Result<Option<(i64, Status)>, StoreError> {
     let tags = BTreeMap::from([(TASK_TAG.to_owned(), task.to_owned())]);
-    let runs = store.runs(&RunFilter { tags, limit: Some(1) })?;
-    Ok(runs.first().map(|run| (run.id, run.status)))
+    let runs = store.list(&DocumentFilter { tags, limit: Some(1), ..DocumentFilter::of_kind(DocumentKind::Run) })?;
+    Ok(runs.first().map(|run| (run.head.number, run.head.status)))
 }
 
 fn push_only(place: &TaskPlace<'_>, run: i64) -> Result<(), DeliveryError> {
     let local = SqliteStore::open(place.local)?;
     let mut server = PostgresStore::open(place.lab)?;
-    deliver(&local, NamedDocument::Run(run), &mut server, &mut |_| {})?;
+    deliver(&local, Id::run(run), &mut server, &mut |_| {})?;
     Ok(())
 }
 
@@ -323,7 +323,7 @@ fn deliver_once(task: &LeasedTask, place: &TaskPlace<'_>, run: i64) -> Result<Ta
     let local = SqliteStore::open(place.local)?;
     let delivered = {
         let mut server = PostgresStore::open(place.lab)?;
-        deliver(&local, NamedDocument::Run(run), &mut server, &mut |_| {})?
+        deliver(&local, Id::run(run), &mut server, &mut |_| {})?
     };
     let uuid = local.run(run)?.uuid;
     let runs = std::slice::from_ref(&uuid);

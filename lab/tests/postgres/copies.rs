@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::Duet;
-use tarebench_core::documents::head::{DocumentKind, Status};
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::{RecordedTask, RecordingChunk, Slice};
 use tarebench_core::run::data::Run;
@@ -17,8 +17,9 @@ use tarebench_core::run::notes::Note;
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_lab::postgres::PostgresStore;
-use tarebench_store::copy::{PushError, PushProgress, Pushed, digest, push_document, push_run};
-use tarebench_store::{DocumentFilter, DocumentPart, RunFilter, SqliteStore, Store, StoreError, content};
+use tarebench_store::copy;
+use tarebench_store::copy::{PushError, PushProgress, Pushed, digest};
+use tarebench_store::{DocumentFilter, DocumentPart, SqliteStore, Store, StoreError, content};
 
 pub fn duet(seq: u32) -> Duet {
     let of = sample(seq, 0);
@@ -73,14 +74,21 @@ fn filled(store: &mut dyn Store, samples: u32) -> i64 {
 }
 
 fn push(from: &dyn Store, run: i64, to: &mut dyn Store) -> Result<Pushed, PushError> {
-    push_run(from, run, to, &mut |_| {})
+    push_document(from, Id::run(run), to)
+}
+
+fn push_document(from: &dyn Store, id: Id, to: &mut dyn Store) -> Result<Pushed, PushError> {
+    let (there, pushed) = copy::push(from, id, to, &mut |_| {})?;
+    assert_eq!(to.head(there)?.uuid, from.head(id)?.uuid);
+    Ok(pushed)
 }
 
 /// That both have the same, but for numbers.
 fn assert_same(from: &dyn Store, to: &dyn Store, uuid: &str) {
-    let [a, b] = [from, to].map(|store| store.export(store.resolve(uuid).unwrap()).unwrap());
+    let number = |store: &dyn Store| store.find(uuid).unwrap().number;
+    let [a, b] = [from, to].map(|store| data::archive(store, number(store)));
     assert_eq!(a, b);
-    assert_eq!(digest(from, from.resolve(uuid).unwrap()).unwrap(), digest(to, to.resolve(uuid).unwrap()).unwrap());
+    assert_eq!(digest(from, number(from)).unwrap(), digest(to, number(to)).unwrap());
 }
 
 #[test]
@@ -90,11 +98,11 @@ fn a_run_is_copied_once_between_any_two_stores() {
         let id = filled(&mut *here, 400);
         here.add_chunk(id, &chunk(1)).unwrap();
         here.add_note(id, &note("second")).unwrap();
-        here.set_status(id, Status::Finished).unwrap();
+        here.set_status(Id::run(id), Status::Finished).unwrap();
         // Another run, so that numbers differ.
         there.begin_run(&data::run(5)).unwrap();
         let mut seen = Vec::new();
-        let pushed = push_run(&*here, id, &mut *there, &mut |p| seen.push(p)).unwrap();
+        let (_, pushed) = copy::push(&*here, Id::run(id), &mut *there, &mut |p| seen.push(p)).unwrap();
         let all = here.samples(id).unwrap().len() as u64 + 2;
         assert_eq!(pushed, Pushed::New { samples: all });
         assert_eq!(
@@ -106,10 +114,10 @@ fn a_run_is_copied_once_between_any_two_stores() {
         for _ in 0..2 {
             assert_eq!(push(&*here, id, &mut *there).unwrap(), Pushed::AlreadyThere);
         }
-        assert_eq!(there.runs(&RunFilter::default()).unwrap().len(), 2);
+        assert_eq!(there.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len(), 2);
         // And back.
         let mut third = SqliteStore::in_memory().unwrap();
-        let there_id = there.resolve(&data::run(1).uuid).unwrap();
+        let there_id = there.find(&data::run(1).uuid).unwrap().number;
         assert_eq!(push(&*there, there_id, &mut third).unwrap(), Pushed::New { samples: all });
         assert_same(&*here, &third, &data::run(1).uuid);
     }
@@ -128,7 +136,7 @@ fn the_digest_is_that_of_lines_of_json() {
     }
     let found = digest(&store, id).unwrap();
     assert_eq!((found.samples, found.duets, found.sha256.as_str()), (3, 2, hex(&hash.finalize()).as_str()));
-    assert!(matches!(digest(&store, 9), Err(StoreError::NoSuchRun { .. })));
+    assert!(matches!(digest(&store, 9), Err(StoreError::NoSuch { .. })));
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -140,20 +148,20 @@ fn a_run_that_is_still_measured_is_completed_later() {
     for backend in all_backends() {
         let (mut here, mut there) = (SqliteStore::in_memory().unwrap(), backend.store());
         let id = here.begin_run(&data::run(1)).unwrap();
-        let status = |store: &dyn Store| store.run(store.resolve(&data::run(1).uuid).unwrap()).unwrap().status;
+        let status = |store: &dyn Store| store.head(store.find(&data::run(1).uuid).unwrap()).unwrap().status;
         assert_eq!(push(&here, id, &mut *there).unwrap(), Pushed::New { samples: 0 });
         here.add_sample(id, &sample(0, 2)).unwrap();
         here.add_sample(id, &sample(1, 2)).unwrap();
         assert_eq!(push(&here, id, &mut *there).unwrap(), Pushed::Added { samples: 2 });
-        here.set_status(id, Status::Interrupted).unwrap();
+        here.set_status(Id::run(id), Status::Interrupted).unwrap();
         assert_eq!(push(&here, id, &mut *there).unwrap(), Pushed::Added { samples: 0 });
         assert_eq!(status(&*there), Status::Interrupted);
         here.add_note(id, &note("resumed")).unwrap();
-        here.set_status(id, Status::Unfinished).unwrap();
+        here.set_status(Id::run(id), Status::Unfinished).unwrap();
         assert_eq!(push(&here, id, &mut *there).unwrap(), Pushed::Added { samples: 0 });
         here.add_duet(id, &duet(2)).unwrap();
         here.set_run_count(id, RunCount::Fixed(3)).unwrap();
-        here.set_status(id, Status::Finished).unwrap();
+        here.set_status(Id::run(id), Status::Finished).unwrap();
         assert_eq!(push(&here, id, &mut *there).unwrap(), Pushed::Added { samples: 1 });
         assert_same(&here, &*there, &data::run(1).uuid);
         assert_eq!(status(&*there), Status::Finished);
@@ -170,7 +178,7 @@ fn a_finished_run_is_not_made_longer_by_an_agent() {
     let Some(lab) = TestLab::new() else { return };
     let mut here = SqliteStore::in_memory().unwrap();
     let id = filled(&mut here, 20);
-    here.set_status(id, Status::Finished).unwrap();
+    here.set_status(Id::run(id), Status::Finished).unwrap();
     let mut there = PostgresStore::open(&lab.user("agent", "tare_agent")).unwrap();
     push(&here, id, &mut there).unwrap();
     here.set_run_count(id, RunCount::Fixed(99)).unwrap();
@@ -190,12 +198,12 @@ fn what_differs_is_found_and_not_added_to() {
         let mut here = SqliteStore::in_memory().unwrap();
         let id = filled(&mut here, 20);
         let differs = |here: &dyn Store, there: &mut dyn Store, part: &str| {
-            let before = there.export(1).unwrap();
+            let before = data::archive(there, 1);
             match push(here, 1, there) {
                 Err(e @ PushError::Differs { .. }) => assert!(e.to_string().starts_with(part), "{e}"),
                 other => panic!("{part}: {other:?}"),
             }
-            assert_eq!(there.export(1).unwrap(), before);
+            assert_eq!(data::archive(there, 1), before);
         };
         // A sample that is not the one that was measured, and one that was never measured.
         for (seq, daemons) in [(0, 7), (700, 0)] {
@@ -217,7 +225,7 @@ fn what_differs_is_found_and_not_added_to() {
         let mut there = backend.store();
         there.begin_run(&Run { tool: "9".to_owned(), ..data::run(1) }).unwrap();
         differs(&here, &mut *there, "the description");
-        assert!(matches!(push(&here, id + 1, &mut *there), Err(PushError::Store(StoreError::NoSuchRun { .. }))));
+        assert!(matches!(push(&here, id + 1, &mut *there), Err(PushError::Store(StoreError::NoSuch { .. }))));
         for (mine, theirs) in [("a", "b"), ("", "b")] {
             let (mut here, mut there) = (SqliteStore::in_memory().unwrap(), backend.store());
             for (store, key) in [(&mut here as &mut dyn Store, mine), (&mut *there, theirs)] {
@@ -240,14 +248,14 @@ fn several_processes_may_push_the_same_run() {
     let (dir, path) = data::place();
     let mut here = SqliteStore::open(&path).unwrap();
     let id = filled(&mut here, 700);
-    here.set_status(id, Status::Finished).unwrap();
+    here.set_status(Id::run(id), Status::Finished).unwrap();
     for backend in all_backends() {
         let place = backend.place();
         drop(place.open());
         let done: Vec<Pushed> = std::thread::scope(|scope| {
             let push = || {
                 let here = SqliteStore::open(&path).unwrap();
-                push_run(&here, id, &mut *place.open(), &mut |_| {}).unwrap()
+                push_document(&here, Id::run(id), &mut *place.open()).unwrap()
             };
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(push)).collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
@@ -278,7 +286,7 @@ fn documents_are_copied_and_completed() {
         let same = |here: &dyn Store, there: &dyn Store| {
             let uuid = here.document(id).unwrap().head.uuid;
             let filter = DocumentFilter { kind: Some(DocumentKind::Bench), ..DocumentFilter::default() };
-            let found: Vec<_> = there.documents(&filter).unwrap().into_iter().filter(|d| d.head.uuid == uuid).collect();
+            let found: Vec<_> = there.list(&filter).unwrap().into_iter().filter(|d| d.head.uuid == uuid).collect();
             assert_eq!(found.len(), 1);
             let [mut a, mut b] = [here.document(id).unwrap(), there.document(found[0].head.id()).unwrap()];
             (a.head.number, b.head.number) = (0, 0);
@@ -295,12 +303,12 @@ fn documents_are_copied_and_completed() {
         (1..=3).for_each(|n| _ = here.append_part(id, &part(n)).unwrap());
         assert_eq!(pushed(&here), Pushed::Added { samples: 3 });
         here.append_part(id, &part(4)).unwrap();
-        here.set_document(id, Status::Finished, Some(&doc)).unwrap();
+        here.set_document(id, Status::Finished, &doc).unwrap();
         assert_eq!(pushed(&here), Pushed::Added { samples: 1 });
-        here.set_document(id, Status::Finished, Some(&json!({}))).unwrap();
+        here.set_document(id, Status::Finished, &json!({})).unwrap();
         assert!(matches!(push_document(&here, id, &mut *there), Err(PushError::Differs { .. })));
-        let gone = push_document(&here, tarebench_core::documents::head::Id { number: 99, ..id }, &mut *there);
-        assert!(matches!(gone, Err(PushError::Store(StoreError::NoSuchDocument { .. }))));
+        let gone = push_document(&here, Id { number: 99, ..id }, &mut *there);
+        assert!(matches!(gone, Err(PushError::Store(StoreError::NoSuch { .. }))));
     }
 }
 

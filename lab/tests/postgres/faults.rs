@@ -12,12 +12,12 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Status};
 use tarebench_lab::data::state::{CampaignState, LabProgress, LabTaskState};
 use tarebench_lab::data::tasks::LabTaskPlan;
 use tarebench_lab::postgres::{PostgresPlace, PostgresStore};
 use tarebench_lab::server::{Lab, LabError, LeaseAnswer, LeasedTask};
-use tarebench_store::copy::{Pushed, digest, push_run};
+use tarebench_store::copy::{Pushed, digest, push};
 use tarebench_store::{SqliteStore, Store, StoreError};
 
 /// A way to a server that breaks each connection after a number of bytes.
@@ -104,7 +104,7 @@ fn persist<T>(place: &PostgresPlace, instance: &str, mut what: impl FnMut(&mut L
 
 fn persist_push(place: &PostgresPlace, local: &SqliteStore) {
     for _ in 0..10_000 {
-        let pushed = PostgresStore::open(place).map(|mut store| push_run(local, 1, &mut store, &mut |_| {}));
+        let pushed = PostgresStore::open(place).map(|mut store| push(local, Id::run(1), &mut store, &mut |_| {}));
         match pushed {
             Ok(Ok(_)) => return,
             Ok(Err(tarebench_store::copy::PushError::Store(e))) | Err(e) => {
@@ -162,7 +162,7 @@ fn assert_done(lab: &TestLab, tasks: u32, samples: u32, done: &[(LeasedTask, Sql
     assert_eq!(lab.number("SELECT count(*) FROM sample"), i64::from(tasks * samples));
     let store = PostgresStore::open(&lab.place()).unwrap();
     for (_, local) in done {
-        let there = store.resolve(&local.run(1).unwrap().uuid).unwrap();
+        let there = store.find(&local.run(1).unwrap().uuid).unwrap().number;
         assert_eq!(digest(&store, there).unwrap(), digest(local, 1).unwrap());
     }
 }
@@ -248,7 +248,7 @@ fn a_push_goes_on_where_it_was_cut() {
     let id = local.begin_run(&data::run(1)).unwrap();
     let all: Vec<_> = (0..3_000).map(|seq| data::sample(seq, 2)).collect();
     local.add_samples(id, &all).unwrap();
-    local.set_status(id, Status::Finished).unwrap();
+    local.set_status(Id::run(id), Status::Finished).unwrap();
     let size: u64 = all.iter().map(|s| serde_json::to_string(s).unwrap().len() as u64).sum();
     let breaker = Breaker::new(move |n| (n < 6).then_some(size / 5));
     let place = breaker.place(&lab, "agent");
@@ -256,11 +256,11 @@ fn a_push_goes_on_where_it_was_cut() {
     loop {
         let pushed = PostgresStore::open(&place)
             .map_err(Into::into)
-            .and_then(|mut store| push_run(&local, id, &mut store, &mut |_| {}));
+            .and_then(|mut store| push(&local, Id::run(id), &mut store, &mut |_| {}));
         there.push(lab.number("SELECT count(*) FROM sample"));
         match pushed {
             Ok(pushed) => {
-                assert!(matches!(pushed, Pushed::Added { samples: 1..2_999 }), "{pushed:?}");
+                assert!(matches!(pushed.1, Pushed::Added { samples: 1..2_999 }), "{pushed:?}");
                 break;
             }
             Err(tarebench_store::copy::PushError::Store(StoreError::Disconnected { .. })) => {
@@ -396,7 +396,7 @@ fn many_agents_take_each_task_once() {
                 while let Some(task) = agent.take(&name, LEASE).unwrap() {
                     taken.lock().unwrap().push((task.held.task, task.attempt));
                     let local = local_run(&task, 4, Status::Finished);
-                    push_run(&local, 1, &mut store, &mut |_| {}).unwrap();
+                    push(&local, Id::run(1), &mut store, &mut |_| {}).unwrap();
                     let runs = [local.run(1).unwrap().uuid];
                     assert_eq!(agent.finish(&task.held, &runs, None).unwrap(), LeaseAnswer::Held);
                 }

@@ -10,11 +10,11 @@ use std::path::Path;
 use std::process::Command;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::run::notes::Note;
 use tarebench_core::sample::data::MetricReading;
 use tarebench_lab::postgres::{PostgresPlace, PostgresStore};
-use tarebench_store::{Claimant, DocumentFilter, DocumentPart, RunFilter, Store, StoreError};
+use tarebench_store::{Claimant, DocumentFilter, DocumentPart, Store, StoreError};
 
 /// A new database; `None` if there is no server here.
 fn place() -> Option<Place> {
@@ -41,7 +41,8 @@ fn many_open_a_new_database_at_once() {
             scope.spawn(move || place.open().begin_run(&run(n)).unwrap());
         }
     });
-    let numbers: BTreeSet<i64> = place.open().runs(&RunFilter::default()).unwrap().iter().map(|r| r.id).collect();
+    let numbers: BTreeSet<i64> =
+        place.open().list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().iter().map(|r| r.head.number).collect();
     assert_eq!(numbers.len(), 8);
 }
 
@@ -84,14 +85,14 @@ fn a_connection_that_breaks_in_use_ends_one_operation() {
     assert_eq!(store.samples(id).unwrap(), samples);
     // While a claim asks whether another process lives, within the transaction.
     let (one, two) = (claimant(1), claimant(2));
-    store.claim(id, &one, &|_| true).unwrap();
+    store.claim(Id::run(id), &one, &|_| true).unwrap();
     let admin = std::cell::RefCell::new(admin);
-    let claimed = store.claim(id, &two, &|_| {
+    let claimed = store.claim(Id::run(id), &two, &|_| {
         terminate_others(&mut admin.borrow_mut());
         false
     });
     assert!(matches!(claimed, Err(StoreError::Disconnected { .. })), "{claimed:?}");
-    assert_eq!(store.claimant(id).unwrap(), Some(one));
+    assert_eq!(store.claimant(Id::run(id)).unwrap(), Some(one));
 }
 
 #[test]
@@ -122,15 +123,15 @@ fn of_many_that_claim_a_run_one_gets_it() {
         let claimed = std::thread::scope(|scope| {
             let claims = (0..6).map(|pid| {
                 let place = &place;
-                scope.spawn(move || place.open().claim(id, &claimant(pid), &|_| true).is_ok())
+                scope.spawn(move || place.open().claim(Id::run(id), &claimant(pid), &|_| true).is_ok())
             });
             let claims: Vec<_> = claims.collect();
             claims.into_iter().map(|c| c.join().unwrap()).filter(|got| *got).count()
         });
         assert_eq!(claimed, 1);
         let mut store = place.open();
-        let holder = store.claimant(id).unwrap().unwrap();
-        store.release(id, &holder).unwrap();
+        let holder = store.claimant(Id::run(id)).unwrap().unwrap();
+        store.release(Id::run(id), &holder).unwrap();
     }
 }
 
@@ -160,7 +161,7 @@ fn what_several_add_at_once_is_all_there() {
                             Err(e) => panic!("{e}"),
                         }
                         let temporary = store.begin_run(&run(5_000 + u128::from(writer))).unwrap();
-                        store.remove(temporary).unwrap();
+                        store.remove(Id::run(temporary)).unwrap();
                     }
                     duplicates
                 })
@@ -172,8 +173,8 @@ fn what_several_add_at_once_is_all_there() {
     assert_eq!(duplicates, 4 * EACH);
     assert_eq!(store.run(id).unwrap().notes.len(), all + run(1).notes.len());
     assert_eq!(store.document(of_all).unwrap().parts.len(), all);
-    assert_eq!(store.documents(&DocumentFilter::default()).unwrap().len(), all + 1);
-    assert_eq!(store.runs(&RunFilter::default()).unwrap().len(), EACH as usize + 1);
+    assert_eq!(store.list(&DocumentFilter::default()).unwrap().len(), all + 1 + EACH as usize + 1);
+    assert_eq!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len(), EACH as usize + 1);
     assert_eq!(place.number("SELECT count(*) FROM host"), 1);
 }
 
@@ -227,8 +228,11 @@ fn the_search_path_names_the_schema() {
     let id = one.begin_run(&run(1)).unwrap();
     one.add_samples(id, &[sample(0, 1), sample(2, 1)]).unwrap();
     assert_eq!(
-        (one.runs(&RunFilter::default()).unwrap()[0].counted, two.runs(&RunFilter::default()).unwrap().len()),
-        (1, 0)
+        (
+            one.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap()[0].counted,
+            two.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len()
+        ),
+        (Some(1), 0)
     );
     let e = PostgresStore::open(&parsed(&url("three"))).unwrap_err();
     assert!(matches!(e, StoreError::NotADatabase { .. }) && e.to_string().contains("search_path"), "{e}");
@@ -253,7 +257,7 @@ fn who_may_not_is_told_so() {
     place.run_sql("GRANT SELECT ON ALL TABLES IN SCHEMA public TO nothing");
     let mut reader = PostgresStore::open(&parsed(&of_user("nothing"))).unwrap();
     assert_eq!(reader.run(1).unwrap().uuid, run(1).uuid);
-    let e = reader.set_status(1, Status::Finished).unwrap_err();
+    let e = reader.set_status(Id::run(1), Status::Finished).unwrap_err();
     assert!(matches!(e, StoreError::NotPermitted { .. }), "{e:?}");
     assert!(e.to_string().contains("lacks a permission: permission denied for table run"), "{e}");
 
@@ -294,12 +298,12 @@ fn a_store_opened_for_reading_cannot_write() {
     let mut store = place.open_read_only();
     assert_eq!(store.run(id).unwrap().uuid, run(1).uuid);
     assert!(matches!(store.begin_run(&run(2)), Err(StoreError::ReadOnly { .. })));
-    assert!(matches!(store.remove(id), Err(StoreError::ReadOnly { .. })));
-    assert!(matches!(store.import(&mut "{}".as_bytes()), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(store.remove(Id::run(id)), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(store.import(&mut r#"{"format":"tare-run"}"#.as_bytes()), Err(StoreError::ReadOnly { .. })));
     // A database that only reads, as a standby does.
     place.run_sql("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$");
     let mut store = place.open();
-    store.set_status(id, Status::Finished).unwrap();
+    store.set_status(Id::run(id), Status::Finished).unwrap();
 }
 
 /// A name that an index cannot hold is refused with a sentence; a long value is not a name.
@@ -315,8 +319,8 @@ fn what_is_too_long_for_an_index_is_refused() {
     named.plan.tags = [("k".to_owned(), long.clone())].into();
     named.host.name = long.clone();
     let id = store.begin_run(&named).unwrap();
-    let filter = RunFilter { tags: named.plan.tags.clone(), limit: None };
-    assert_eq!(store.runs(&filter).unwrap()[0].id, id);
+    let filter = DocumentFilter { tags: named.plan.tags.clone(), ..DocumentFilter::of_kind(DocumentKind::Run) };
+    assert_eq!(store.list(&filter).unwrap()[0].head.number, id);
     assert_eq!(store.run(id).unwrap().host, named.host);
 }
 
@@ -488,9 +492,9 @@ fn a_certificate_that_a_server_has_signed_itself_may_be_trusted() {
 /// Reads all there is; says whether all of it was well.
 fn read_all(store: &dyn Store) -> Result<usize, StoreError> {
     let mut samples = 0;
-    for summary in store.runs(&RunFilter::default())? {
-        store.run(summary.id)?;
-        samples += store.samples(summary.id)?.len();
+    for summary in store.list(&DocumentFilter::of_kind(DocumentKind::Run))? {
+        store.run(summary.head.number)?;
+        samples += store.samples(summary.head.number)?.len();
     }
     Ok(samples)
 }

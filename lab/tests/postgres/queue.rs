@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::run::data::Run;
 use tarebench_lab::data::campaign::{Campaign, CampaignNeeds, CampaignProgram, CampaignRepeat, MachineChoice};
 use tarebench_lab::data::state::{
@@ -16,8 +16,8 @@ use tarebench_lab::data::state::{
 use tarebench_lab::data::tasks::LabTaskPlan;
 use tarebench_lab::postgres::{PostgresPlace, PostgresStore};
 use tarebench_lab::server::{Lab, LabError, LabInitStep, LeaseAnswer, LeasedTask, ROLES};
-use tarebench_store::copy::{Pushed, push_run};
-use tarebench_store::{RunFilter, SqliteStore, Store};
+use tarebench_store::copy::{Pushed, push};
+use tarebench_store::{DocumentFilter, SqliteStore, Store};
 
 /// Long enough for any test.
 pub const LEASE: Nanos = Nanos::from_millis(600_000);
@@ -138,7 +138,7 @@ pub fn agent_at(place: &PostgresPlace, instance: &str) -> Lab {
 pub fn push_as(place: &PostgresPlace, task: &LeasedTask, samples: u32) -> String {
     let local = local_run(task, samples, Status::Finished);
     let mut store = PostgresStore::open(place).unwrap();
-    push_run(&local, 1, &mut store, &mut |_| {}).unwrap();
+    push(&local, Id::run(1), &mut store, &mut |_| {}).unwrap();
     local.run(1).unwrap().uuid
 }
 
@@ -151,7 +151,7 @@ pub fn local_run(task: &LeasedTask, samples: u32, status: Status) -> SqliteStore
     for seq in 0..samples {
         store.add_sample(id, &data::sample(seq, 2)).unwrap();
     }
-    store.set_status(id, status).unwrap();
+    store.set_status(Id::run(id), status).unwrap();
     store
 }
 
@@ -234,7 +234,10 @@ fn a_lab_is_made_once() {
     let old = TestLab::without_queue().unwrap();
     PostgresStore::open(&old.place()).unwrap().begin_run(&data::run(1)).unwrap();
     assert_eq!(Lab::init(&old.place()).unwrap().store, LabInitStep::Current);
-    assert_eq!(PostgresStore::open(&old.place()).unwrap().runs(&RunFilter::default()).unwrap().len(), 1);
+    assert_eq!(
+        PostgresStore::open(&old.place()).unwrap().list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len(),
+        1
+    );
     // A later version is not touched.
     lab.client().batch_execute("UPDATE lab_state SET version = 99").unwrap();
     assert!(matches!(Lab::connect(&lab.place()), Err(LabError::Version { found: 99, known: 1, .. })));
@@ -365,7 +368,7 @@ fn a_task_is_done_when_its_runs_are_in_the_store() {
     let mut store = PostgresStore::open(&lab.user("agent", "tare_agent")).unwrap();
     let mut local = local_run(&task, 5, Status::Unfinished);
     let runs = [local.run(1).unwrap().uuid];
-    assert_eq!(push_run(&local, 1, &mut store, &mut |_| {}).unwrap(), Pushed::New { samples: 5 });
+    assert_eq!(push(&local, Id::run(1), &mut store, &mut |_| {}).unwrap().1, Pushed::New { samples: 5 });
     missing(a.finish(&task.held, &runs, None), 1);
     // A run of another task does not count.
     store.begin_run(&Run { status: Status::Finished, ..data::run(9) }).unwrap();
@@ -373,8 +376,8 @@ fn a_task_is_done_when_its_runs_are_in_the_store() {
     for seq in 5..8 {
         local.add_sample(1, &data::sample(seq, 0)).unwrap();
     }
-    local.set_status(1, Status::Finished).unwrap();
-    assert_eq!(push_run(&local, 1, &mut store, &mut |_| {}).unwrap(), Pushed::Added { samples: 3 });
+    local.set_status(Id::run(1), Status::Finished).unwrap();
+    assert_eq!(push(&local, Id::run(1), &mut store, &mut |_| {}).unwrap().1, Pushed::Added { samples: 3 });
     assert_eq!(a.finish(&task.held, &runs, Some(true)).unwrap(), LeaseAnswer::Held);
     let done = lab.task(1);
     assert_eq!((done.state, &done.runs[..], done.exclusive), (LabTaskState::Done, &runs[..], Some(true)));
@@ -472,13 +475,13 @@ fn a_lease_that_ends_frees_the_task_for_others() {
     run.plan.tags.insert("lab.task".to_owned(), taken.plan.uuid.clone());
     let id = store.begin_run(&run).unwrap();
     store.add_samples(id, &[data::sample(0, 0), data::sample(2, 0), data::sample(3, 0)]).unwrap();
-    store.set_status(id, Status::Finished).unwrap();
+    store.set_status(Id::run(id), Status::Finished).unwrap();
     assert_eq!(b.finish(&taken.held, &[data::uuid(77)], None).unwrap(), LeaseAnswer::Held);
     let done = lab.task(1);
     assert_eq!((done.runs, done.agent.as_deref()), (vec![data::uuid(77)], Some("b")));
     // a's late samples are stored and count for nothing.
     assert_eq!(lab.admin().summary(1).unwrap().samples, 2);
-    assert_eq!(store.runs(&RunFilter::default()).unwrap().len(), 2);
+    assert_eq!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len(), 2);
     assert_eq!(a.finish(&lost.held, &[late], None).unwrap(), LeaseAnswer::Lost);
 }
 

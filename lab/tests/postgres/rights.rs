@@ -3,11 +3,11 @@
 use crate::data;
 use crate::queue::{LEASE, TestLab, agent_at, campaign, machine, plan, plans, push_as};
 use postgres::Client;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_lab::data::state::{LabEngine, LabTaskState};
 use tarebench_lab::postgres::PostgresStore;
 use tarebench_lab::server::{HeldLease, Lab, LabError, LeaseAnswer};
-use tarebench_store::{RunFilter, Store, StoreError};
+use tarebench_store::{DocumentFilter, Store, StoreError};
 
 /// Each statement alone, which the server refuses for want of a right, or which changes no row.
 fn refused(client: &mut Client, statements: &[&str]) {
@@ -288,28 +288,28 @@ fn an_agent_stores_what_is_its_own() {
     store.add_sample(id, &data::sample(0, 3)).unwrap();
     store.add_note(id, &data::run(1).notes[0]).unwrap();
     store.set_run_count(id, tarebench_core::run::plan::RunCount::Fixed(9)).unwrap();
-    store.set_status(id, Status::Interrupted).unwrap();
-    store.set_status(id, Status::Finished).unwrap();
+    store.set_status(Id::run(id), Status::Interrupted).unwrap();
+    store.set_status(Id::run(id), Status::Finished).unwrap();
     // What is finished stays so.
-    assert!(store.set_status(id, Status::Unfinished).is_err());
-    assert!(store.remove(id).is_err());
+    assert!(store.set_status(Id::run(id), Status::Unfinished).is_err());
+    assert!(store.remove(Id::run(id)).is_err());
     assert_eq!(store.run(id).unwrap().status, Status::Finished);
     // Its machine was described before; another description that says another name was refused above.
     store.begin_run(&data::run(2)).unwrap();
     let doc = serde_doc();
     let number = store.create_document(&data::head(5), &doc).unwrap();
     store.append_part(number, &tarebench_store::DocumentPart { doc: doc.clone(), blob: Some(vec![0, 255]) }).unwrap();
-    store.set_document(number, Status::Finished, Some(&doc)).unwrap();
+    store.set_document(number, Status::Finished, &doc).unwrap();
     assert_eq!((number.number, store.create_document(&data::head(6), &doc).unwrap().number), (1, 2));
     let mut archive = Vec::new();
-    store.export_document(number).unwrap().write(&mut archive).unwrap();
+    store.export(number, &mut archive).unwrap().unwrap();
 
     let mut other = PostgresStore::open(&lab.user("other", "tare_agent")).unwrap();
     assert_eq!(other.create_document(&data::head(7), &doc).unwrap().number, 3);
     assert!(other.append_part(number, &tarebench_store::DocumentPart { doc: doc.clone(), blob: None }).is_err());
     assert!(other.add_sample(id, &data::sample(1, 0)).is_err());
     assert!(other.add_sample(id, &data::sample(1, 3)).is_err());
-    assert!(other.set_status(2, Status::Finished).is_err());
+    assert!(other.set_status(Id::run(2), Status::Finished).is_err());
     assert_eq!(other.samples(id).unwrap(), [data::sample(0, 3)]);
     let mut sql = place.connect().unwrap();
     refused(
@@ -326,9 +326,9 @@ fn an_agent_stores_what_is_its_own() {
     );
     // A file is imported by whoever may store.
     let mut text = Vec::new();
-    store.export(id).unwrap().write(&mut text).unwrap();
+    store.export(Id::run(id), &mut text).unwrap().unwrap();
     let text = String::from_utf8(text).unwrap().replace(&data::run(1).uuid, &data::uuid(99));
-    let again = other.import(&mut text.as_bytes()).unwrap();
+    let again = other.import(&mut text.as_bytes()).unwrap().number;
     assert_eq!(other.samples(again).unwrap().len(), 1);
 }
 
@@ -346,7 +346,7 @@ fn a_reader_reads_and_an_administrator_manages() {
     assert!(reader.metrics().unwrap().queue > 0);
     reader.wait_for_change(0, std::time::Duration::ZERO).unwrap();
     let store = PostgresStore::open_read_only(&place).unwrap();
-    assert_eq!(store.runs(&RunFilter::default()).unwrap().len(), 1);
+    assert_eq!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len(), 1);
     assert_eq!((store.samples(1).unwrap().len(), store.profiles().unwrap().len()), (4, 0));
     for denied in [
         reader.announce(&machine("r", &[])),
@@ -368,9 +368,9 @@ fn a_reader_reads_and_an_administrator_manages() {
 
     let place = lab.user("admin", "tare_admin");
     let mut store = PostgresStore::open(&place).unwrap();
-    store.set_status(1, Status::Unfinished).unwrap();
-    store.remove(1).unwrap();
-    assert_eq!(store.runs(&RunFilter::default()).unwrap(), []);
+    store.set_status(Id::run(1), Status::Unfinished).unwrap();
+    store.remove(Id::run(1)).unwrap();
+    assert_eq!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap(), []);
     let mut admin = lab.admin();
     admin.submit(&campaign("d"), LabEngine::Agents, "", &[plan(0)], None).unwrap();
     assert_eq!(admin.cancel(2).unwrap(), 1);

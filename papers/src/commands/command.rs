@@ -11,7 +11,6 @@ use crate::data::cells::Study;
 use crate::data::series::SampleStudy;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 use std::path::PathBuf;
-use tarebench::store::NamedDocument;
 use tarebench_cli::args::style::PlainStyleArgs;
 use tarebench_cli::elsewhere::Addition;
 use tarebench_cli::exit::{Exit, Failure};
@@ -157,7 +156,7 @@ fn show(args: &ShownStudy) -> Result<Exit, Failure> {
     let store = args.output.store.readable()?;
     let id = args.what.resolve(&*store)?;
     if !args.output.files.json {
-        say_imported(&*store, NamedDocument::Document(id), &shown)?;
+        say_imported(&*store, id, &shown)?;
     }
     present(&load(&*store, id)?, &args.output.files, &shown)?;
     Ok(Exit::Done)

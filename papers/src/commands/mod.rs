@@ -3,6 +3,7 @@
 pub mod cells;
 pub mod command;
 pub mod compare;
+pub mod kind;
 pub mod list;
 pub mod resume;
 pub mod samples;

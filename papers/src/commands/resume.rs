@@ -3,14 +3,11 @@
 use crate::commands::cells;
 use crate::commands::samples;
 use crate::commands::samples::StudyResume;
-use crate::commands::stored::{StudyChoice, StudyFiles, StudyOutput, failure};
+use crate::commands::stored::{StudyChoice, StudyOutput, failure};
 use crate::measure::stored::has_samples;
 use clap::Args;
-use tarebench::core::documents::head::{DocumentKind, Id};
-use tarebench::documents::DocumentError;
-use tarebench::run::session::ImportTrust;
+use tarebench::core::documents::head::Id;
 use tarebench::store::Store;
-use tarebench_cli::args::style::Show;
 use tarebench_cli::exit::{Exit, Failure};
 use tarebench_cli::machine::tune::MachineArgs;
 use tarebench_cli::pushed::PushAtEnd;
@@ -47,25 +44,8 @@ pub fn resume(args: &StudyResumeArgs) -> Result<Exit, Failure> {
     push.end(exit, show.is_quiet())
 }
 
-/// Resumes a stored study, and prints it.
-pub fn resume_shown(
-    store: Box<dyn Store>,
-    id: Id,
-    trust: ImportTrust,
-    machine: &MachineArgs,
-    json: bool,
-    show: &Show,
-) -> Result<Exit, Failure> {
-    let files = StudyFiles::only_json(json);
-    resume_stored(store, id, &StudyResume { trust, machine, files: &files, show })
-}
-
 /// Resumes a stored study.
 pub fn resume_stored(store: Box<dyn Store>, id: Id, how: &StudyResume<'_>) -> Result<Exit, Failure> {
-    if id.kind != DocumentKind::Study {
-        let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());
-        return Err(DocumentError::Content { id, cause }.into());
-    }
     match has_samples(&*store, id).map_err(failure)? {
         true => samples::resume(store, id, how),
         false => cells::resume(store, id, how.files, how.show),

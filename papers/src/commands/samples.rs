@@ -23,7 +23,7 @@ use tarebench::documents::Stopped;
 use tarebench::render::run::commands::commands;
 use tarebench::report::text::escape;
 use tarebench::run::session::{ImportTrust, StorePlace};
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 use tarebench::sys::signals::Signals;
 use tarebench::written::read_text;
 use tarebench_cli::args::style::Show;
@@ -209,9 +209,12 @@ fn source(store: &dyn Store, text: &str) -> Result<StudySource, Failure> {
         None => (text, None),
     };
     let stored = store.find(name)?;
-    if let NamedDocument::Document(id) = stored
-        && (id.kind != DocumentKind::Study || !has_samples(store, id).map_err(failure)?)
-    {
+    let usable = match stored.kind {
+        DocumentKind::Run => true,
+        DocumentKind::Study => has_samples(store, stored).map_err(failure)?,
+        _ => false,
+    };
+    if !usable {
         let text = format!("--from {name}: expected a run or a study of samples of programs");
         return Err(Failure::usage(text).hint("`tare list` shows the stored runs and studies"));
     }

@@ -92,7 +92,7 @@ impl StudyChoice {
                 .map_err(|e| Failure::usage(format!("{e}")).hint("`tare list` shows the stored studies"));
         }
         let filter = DocumentFilter { kind: Some(DocumentKind::Study), limit: Some(1), ..DocumentFilter::default() };
-        let newest = store.documents(&filter)?;
+        let newest = store.list(&filter)?;
         let none = || Failure::usage("no study is stored").hint("create one with: `tare study kbest`");
         newest.first().map(|d| d.head.id()).ok_or_else(none)
     }
@@ -142,16 +142,6 @@ fn cure(gap: &StudyGap) -> &'static str {
 /// A stored study.
 pub fn load(store: &dyn Store, id: Id) -> Result<StoredStudy, Failure> {
     stored::load(store, id).map_err(failure)
-}
-
-/// Prints a stored study.
-pub fn show(store: &dyn Store, id: Id, json: bool, show: &Show) -> Result<(), Failure> {
-    present(&load(store, id)?, &StudyFiles::only_json(json), show)
-}
-
-/// The page of a stored study, and its figures by the names of their files.
-pub fn stored_page(store: &dyn Store, id: Id) -> Result<(Page, Vec<(String, String)>), Failure> {
-    page(&load(store, id)?)
 }
 
 fn view(found: &SampleStudied) -> StudyView<'_> {

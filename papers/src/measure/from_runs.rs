@@ -12,7 +12,7 @@ use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::machine::data::Factor;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::{Command, Program};
-use tarebench_store::{DocumentPart, NamedDocument, Store, content};
+use tarebench_store::{DocumentPart, Store, content};
 
 /// The tag of a run that names its condition in studies.
 pub const CONDITION_TAG: &str = "condition";
@@ -21,7 +21,7 @@ pub const CONDITION_TAG: &str = "condition";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudySource {
     /// A run, or a study of samples, all of whose runs are taken.
-    pub stored: NamedDocument,
+    pub stored: Id,
     /// What its samples have in common and those of others don't; `None`: the run's tag, or its machine's factors.
     pub condition: Option<String>,
 }
@@ -40,9 +40,9 @@ pub fn from_runs(
     for source in sources {
         let first = parts.len();
         match source.stored {
-            NamedDocument::Run(id) => parts.push(part_of_run(store, id, study)?),
-            NamedDocument::Document(id) if id.kind == DocumentKind::Study => parts.extend(load(store, id)?.parts),
-            NamedDocument::Document(id) => {
+            Id { kind: DocumentKind::Run, number: id } => parts.push(part_of_run(store, id, study)?),
+            id if id.kind == DocumentKind::Study => parts.extend(load(store, id)?.parts),
+            id => {
                 let cause = format!("it is a {}, expected a run or a study of samples", id.kind.noun());
                 return Err(DocumentError::Content { id, cause }.into());
             }

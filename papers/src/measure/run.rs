@@ -191,11 +191,8 @@ fn read_plan(id: Id, doc: serde_json::Value) -> Result<StudyPlan, StudyError> {
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<Studied, StudyError> {
-    let document = store.document(id)?;
+    let document = documents::of_kind(store, id, DocumentKind::Study)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Study {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun())).into());
-    }
     let parts = document.parts.into_iter().map(|p| serde_json::from_value(p.doc)).collect::<Result<_, _>>();
     let parts = parts.map_err(|e| bad(e.to_string()))?;
     Ok(Studied { head: document.head, plan: read_plan(id, document.doc)?, parts })

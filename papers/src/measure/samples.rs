@@ -20,7 +20,7 @@ use tarebench_core::profile::data::Cutoff;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::notes::Note;
 use tarebench_host::state::TuneError;
-use tarebench_store::{DocumentPart, NamedDocument, RunFilter, SqliteStore, Store, StoredDocument, content};
+use tarebench_store::{DocumentFilter, DocumentPart, SqliteStore, Store, StoredDocument, content};
 use tarebench_sys::signals::Signals;
 
 /// Most runs, programs of a run, and samples of a program: what a study of another machine's store may ask for.
@@ -168,7 +168,7 @@ fn finished(
 /// # Errors
 /// Those of the store; if the study is damaged.
 pub fn imported_study(store: &dyn Store, id: Id, tools: &StudyTools) -> Result<Option<ImportedStudy>, StudyError> {
-    let Some(imported) = store.imported(NamedDocument::Document(id))? else { return Ok(None) };
+    let Some(imported) = store.imported(id)? else { return Ok(None) };
     let study = load(store, id)?;
     if study.head.status == Status::Finished {
         return Ok(None);
@@ -322,11 +322,13 @@ impl StudySession<'_> {
 
     /// A run of an earlier session that holds a part of this study. An imported one may be anything.
     fn begun(&self, store: &dyn Store, index: usize, planned: &StudyRunPlan) -> Result<Option<Run>, StudyError> {
-        for summary in store.runs(&RunFilter { tags: tags(self.uuid, index), limit: None })? {
-            if store.imported(NamedDocument::Run(summary.id))?.is_some() {
+        for summary in store
+            .list(&DocumentFilter { tags: tags(self.uuid, index), ..DocumentFilter::of_kind(DocumentKind::Run) })?
+        {
+            if summary.imported.is_some() {
                 continue;
             }
-            let run = store.run(summary.id)?;
+            let run = store.run(summary.head.number)?;
             if run.plan.programs.len() == planned.programs.len() {
                 return Ok(Some(run));
             }
@@ -345,12 +347,7 @@ pub(crate) fn cutoffs(store: &dyn Store, run: i64) -> Result<Vec<Cutoff>, StudyE
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<SampleStudied, StudyError> {
-    let document = store.document(id)?;
-    if id.kind != DocumentKind::Study {
-        let cause = format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Study.noun());
-        return Err(DocumentError::Content { id, cause }.into());
-    }
-    read(id, document)
+    read(id, documents::of_kind(store, id, DocumentKind::Study)?)
 }
 
 fn read(id: Id, document: StoredDocument) -> Result<SampleStudied, StudyError> {

@@ -7,8 +7,8 @@ use crate::measure::run::Studied;
 use crate::measure::samples;
 use crate::measure::samples::SampleStudied;
 use serde_json::Value;
-use tarebench::documents::DocumentError;
-use tarebench_core::documents::head::Id;
+use tarebench::documents::of_kind;
+use tarebench_core::documents::head::{DocumentKind, Id};
 use tarebench_store::Store;
 
 /// A stored study.
@@ -26,8 +26,11 @@ pub fn is_of_samples(doc: &Value) -> bool {
 }
 
 /// Whether a stored study is one of samples.
+///
+/// # Errors
+/// Those of the store; if the document is of another kind.
 pub fn has_samples(store: &dyn Store, id: Id) -> Result<bool, StudyError> {
-    Ok(is_of_samples(&store.document(id).map_err(DocumentError::from)?.doc))
+    Ok(is_of_samples(&of_kind(store, id, DocumentKind::Study)?.doc))
 }
 
 /// A stored study, finished or not.

@@ -5,10 +5,10 @@ use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use tarebench::core::documents::head::Id;
 use tarebench::run::session::{StorePlace, store_path};
 use tarebench::store::{
-    FinishedResults, NamedDocument, SqliteStore, Store, StoreError, is_server, open_place, open_place_read_only,
-    server_name,
+    FinishedResults, SqliteStore, Store, StoreError, is_server, open_place, open_place_read_only, server_name,
 };
 
 /// Where runs are stored.
@@ -90,7 +90,7 @@ impl StoreArgs {
     }
 
     /// What was finished in the file of [`Self::local`] since the arguments were read.
-    pub fn finished(&self) -> Vec<NamedDocument> {
+    pub fn finished(&self) -> Vec<Id> {
         self.finished.all()
     }
 
@@ -138,13 +138,8 @@ pub struct StoredId {
 }
 
 impl StoredId {
-    /// The entry of this name or number.
-    pub fn of(what: String) -> StoredId {
-        StoredId { what }
-    }
-
     /// Its number in the store.
-    pub fn resolve(&self, store: &dyn Store) -> Result<NamedDocument, Failure> {
+    pub fn resolve(&self, store: &dyn Store) -> Result<Id, Failure> {
         Ok(store.find(&self.what)?)
     }
 }

@@ -1,10 +1,12 @@
 //! `tare export` and `tare import`: runs and other documents as files.
 
 use crate::args::store::{StoreArgs, StoredId};
+use crate::documents::kinds::commands_of;
 use crate::exit::{Exit, Failure};
 use crate::stored;
 use clap::Args;
 use std::path::PathBuf;
+use tarebench::core::documents::head::Status;
 
 /// Write a stored result of any kind, with all its samples, as JSON that `tare import` reads
 #[derive(Args)]
@@ -31,7 +33,14 @@ pub struct ImportArgs {
 }
 
 pub fn export(args: &ExportArgs) -> Result<Exit, Failure> {
-    stored::write(&*args.store.readable()?, &args.what, &args.output)
+    let store = args.store.readable()?;
+    let id = args.what.resolve(&*store)?;
+    if let Some(unfinished) = commands_of(id.kind)?.unfinished
+        && store.head(id)?.status != Status::Finished
+    {
+        return Err(unfinished(id));
+    }
+    stored::write(&*store, id, &args.output)
 }
 
 pub fn import(args: &ImportArgs) -> Result<Exit, Failure> {

@@ -1,8 +1,8 @@
 //! Stored results: list, show, report, export, import, push, pull, rm, resume.
 
 pub mod export;
+pub mod kinds;
 pub mod list;
-pub mod page;
 pub mod push;
 pub mod report;
 pub mod resume;

@@ -1,6 +1,6 @@
 //! `tare push` and `tare pull`: copy stored results to a server, and from it.
 
-use crate::args::store::{StoreArgs, StoredId, environment, shown_name};
+use crate::args::store::{StoreArgs, environment, shown_name};
 use crate::exit::{Exit, Failure};
 use crate::output::print;
 use crate::pushed::said;
@@ -11,7 +11,7 @@ use std::path::Path;
 use tarebench::copy::{Delivered, deliver, everything};
 use tarebench::report::json;
 use tarebench::store::copy::Pushed;
-use tarebench::store::{NamedDocument, Store, open_place, open_place_read_only};
+use tarebench::store::{Store, open_place, open_place_read_only};
 
 /// What is copied.
 #[derive(Args)]
@@ -101,16 +101,12 @@ struct CopiedPart {
 
 impl CopiedPart {
     fn of(delivered: &Delivered) -> CopiedPart {
-        let number = |what: NamedDocument| match what {
-            NamedDocument::Run(id) => id.to_string(),
-            NamedDocument::Document(id) => id.to_string(),
-        };
         let added = match delivered.pushed {
             Pushed::New { samples } | Pushed::Added { samples } => samples,
             Pushed::AlreadyThere => 0,
         };
         let Delivered { here, there, pushed: _, samples, finished } = *delivered;
-        CopiedPart { from: number(here), to: number(there), samples, added, finished }
+        CopiedPart { from: here.to_string(), to: there.to_string(), samples, added, finished }
     }
 }
 
@@ -120,7 +116,7 @@ fn copy(what: &CopiedArgs, from: &dyn Store, to: &mut dyn Store, (how, shown): (
         everything(from)?
     } else {
         // All are looked up before any is copied.
-        what.runs.iter().map(|text| StoredId::of(text.clone()).resolve(from)).collect::<Result<Vec<_>, _>>()?
+        what.runs.iter().map(|text| from.find(text)).collect::<Result<Vec<_>, _>>()?
     };
     let (mut copied, mut failed) = (Vec::new(), None);
     for document in all {
@@ -133,7 +129,7 @@ fn copy(what: &CopiedArgs, from: &dyn Store, to: &mut dyn Store, (how, shown): (
             }
             Err(e) => {
                 let e = Failure::from(e);
-                let e = Failure { message: format!("{document} was not copied: {}", e.message), ..e };
+                let e = Failure { message: format!("{} was not copied: {}", document.phrase(), e.message), ..e };
                 // The last one is reported as the command's failure.
                 if let Some(before) = failed.replace(e) {
                     crate::output::error(&before);

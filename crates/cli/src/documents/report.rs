@@ -3,21 +3,18 @@
 use crate::args::hints::hints;
 use crate::args::store::StoreArgs;
 use crate::args::style::db_option;
-use crate::documents::page;
-use crate::documents::page::page;
-use crate::elsewhere::studies;
+use crate::documents::kinds::page;
+use crate::documents::kinds::profile::page_of;
 use crate::exit::{Exit, Failure};
 use crate::files::write_files;
+use crate::kind::DocumentPage;
 use crate::output;
 use crate::replace::write_text;
 use clap::Args;
 use std::path::PathBuf;
-use tarebench::core::documents::head::DocumentKind;
-use tarebench::core::profile::data::Profile;
-use tarebench::report::hints::Hints;
+use tarebench::report::svg::figures::figures as figures_of;
 use tarebench::report::web::html as web;
-use tarebench::report::web::page::Page;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 
 /// Write a stored result of any kind as a self-contained HTML page
 #[derive(Args)]
@@ -50,14 +47,15 @@ pub struct ReportArgs {
 
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
-    let Report { page, figures, stem } = find(args, &*store)?;
+    let (DocumentPage { page, figures, stem }, name) = find(args, &*store)?;
     if let Some(folder) = &args.svg {
+        let figures = figures.map_or_else(|| figures_of(&page).map_err(Failure::system), Ok)?;
         write_files(folder, &figures, "figure")?;
     }
     let file = match (&args.output, &args.svg) {
         (Some(file), _) => file.clone(),
         (None, Some(_)) => return Ok(Exit::Done),
-        (None, None) => PathBuf::from(format!("tare-{stem}.html")),
+        (None, None) => PathBuf::from(format!("tare-{}.html", stem.unwrap_or(name))),
     };
     let text = web::html(&page).map_err(Failure::system)?;
     if file.as_os_str() == "-" {
@@ -69,24 +67,8 @@ pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is written.
-struct Report {
-    page: Page,
-    /// File name and SVG of each figure.
-    figures: Vec<(String, String)>,
-    /// What the page's file name is made of.
-    stem: String,
-}
-
-impl Report {
-    /// With the figures of its page.
-    fn new(page: Page, stem: String) -> Result<Report, Failure> {
-        let figures = tarebench::report::svg::figures::figures(&page).map_err(Failure::system)?;
-        Ok(Report { page, figures, stem })
-    }
-}
-
-fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
+/// The page, and what its file is named after if the page does not say.
+fn find(args: &ReportArgs, store: &dyn Store) -> Result<(DocumentPage, String), Failure> {
     let hints = hints(&db_option(args.store.named()));
     if let Some(label) = &args.profile {
         let found = match label.as_str() {
@@ -98,27 +80,10 @@ fn find(args: &ReportArgs, store: &dyn Store) -> Result<Report, Failure> {
                 .hint("`tare profile list` lists all; imported ones are used by their names only: --profile NAME"),
             label => Failure::usage(format!("there is no profile {label}")).hint("`tare profile list`"),
         };
-        return of_profile(&found.ok_or_else(none)?, &hints);
+        let found = page_of(&found.ok_or_else(none)?, &hints)?;
+        return Ok((found, "profile".to_owned()));
     }
-    let what = store.find(&args.what)?;
-    let report = match what {
-        // A study has figures of its own.
-        NamedDocument::Document(id) if id.kind == DocumentKind::Study => {
-            let (page, figures) = (studies()?.page)(store, id)?;
-            Report { page, figures, stem: format!("study-{id}") }
-        }
-        NamedDocument::Document(id) if id.kind == DocumentKind::Profile => {
-            of_profile(&crate::profile::result::stored(store, id)?, &hints)?
-        }
-        NamedDocument::Document(id) => {
-            Report::new(page::<Failure>(store, what, &hints)?, format!("{}-{id}", id.kind.name()))?
-        }
-        NamedDocument::Run(id) => Report::new(page::<Failure>(store, what, &hints)?, format!("run-{id}"))?,
-    };
-    Ok(report)
-}
-
-fn of_profile(profile: &Profile, hints: &Hints) -> Result<Report, Failure> {
-    let stem: String = profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
-    Report::new(page::of_profile(profile, hints)?, format!("profile-{stem}"))
+    let id = store.find(&args.what)?;
+    let found = page(store, id, &hints)?;
+    Ok((found, format!("{}-{id}", id.kind.name())))
 }

@@ -4,17 +4,15 @@ use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
 use crate::exit::{Exit, Failure};
-use crate::noise::result::{failure, print_noise};
+use crate::noise::result::{failure, named, print_noise};
 use crate::output::print;
 use clap::{Args, ValueEnum};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::noise::files::DurationUnit;
 use tarebench::noise::files::{Import, PhaseFileFormat, written};
 use tarebench::noise::measure::{load, reported};
-use tarebench::store::NamedDocument;
 
 /// Export phases in the format of other tools
 #[derive(Args)]
@@ -111,13 +109,7 @@ enum DurationUnitArg {
 
 pub fn export(args: &NoiseExportArgs) -> Result<Exit, Failure> {
     let store = args.store.readable()?;
-    let id = match store.find(&args.what)? {
-        NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
-        _ => {
-            let text = format!("{} is not a noise measurement", args.what);
-            return Err(Failure::usage(text).hint("list them with: `tare list`"));
-        }
-    };
+    let id = named(&*store, &args.what)?;
     let form = match args.form {
         FormArg::Detours => PhaseFileFormat::Detours { threshold: args.threshold },
         FormArg::Ftq => PhaseFileFormat::Ftq { quantum: args.quantum },

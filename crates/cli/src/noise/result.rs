@@ -2,7 +2,7 @@
 
 use crate::args::style::TableStyleArgs;
 use crate::args::values::duration;
-use crate::elsewhere::{AddedStudies, studies};
+use crate::elsewhere::{PaperValues, paper_values};
 use crate::exit::Failure;
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::print;
@@ -10,7 +10,7 @@ use crate::replace::write_text;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::DocumentHead;
+use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
@@ -18,6 +18,7 @@ use tarebench::render::noise::terminal::{json, terminal};
 use tarebench::report::style::Style;
 use tarebench::report::table::Table;
 use tarebench::report::web::page::Page;
+use tarebench::store::Store;
 
 /// How a measurement is shown, when it was made and later.
 #[derive(Args)]
@@ -60,6 +61,15 @@ pub fn failure(e: NoiseError) -> Failure {
     }
 }
 
+/// The stored measurement that a user means.
+pub fn named(store: &dyn Store, text: &str) -> Result<Id, Failure> {
+    let id = store.find(text)?;
+    if id.kind == DocumentKind::Noise {
+        return Ok(id);
+    }
+    Err(Failure::usage(format!("{text} is not a noise measurement")).hint("list them with: `tare list`"))
+}
+
 /// A measurement on standard output.
 pub fn print_noise(
     head: &DocumentHead,
@@ -78,7 +88,7 @@ pub fn print_noise(
 
 /// The paper's tables and curves.
 pub struct PublishedNoise {
-    studies: &'static AddedStudies,
+    values: &'static PaperValues,
     tables: Vec<Table>,
 }
 
@@ -88,19 +98,19 @@ impl PublishedNoise {
         if !asked {
             return Ok(None);
         }
-        let studies = studies()?;
-        Ok(Some(PublishedNoise { studies, tables: (studies.published)(COMMAND) }))
+        let values = paper_values()?;
+        Ok(Some(PublishedNoise { values, tables: (values.published)(COMMAND) }))
     }
 
     /// Prints the tables.
     pub fn print(&self, style: &Style) {
-        print(&(self.studies.published_text)(&self.tables, style));
+        print(&(self.values.published_text)(&self.tables, style));
     }
 
     /// Adds them to a page.
     pub fn add_to(&self, page: &mut Page) {
         page.tables.extend(self.tables.iter().cloned());
-        (self.studies.published_curves)(COMMAND, page);
+        (self.values.published_curves)(COMMAND, page);
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::args::store::StoreArgs;
 use crate::exit::{Exit, Failure};
 use crate::files::write_files;
-use crate::noise::result::{NoiseResultArgs, PublishedNoise, print_noise, write};
+use crate::noise::result::{NoiseResultArgs, PublishedNoise, named, print_noise, write};
 use crate::noise::undisturbed::UndisturbedArg;
 use crate::output::{foot, print};
 use crate::stored::say_imported;
 use clap::Args;
 use std::path::PathBuf;
-use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
+use tarebench::core::documents::head::{DocumentHead, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::measure::{load, reported_over};
@@ -17,7 +17,7 @@ use tarebench::render::noise::platform::ShownNoise;
 use tarebench::render::noise::{page, several};
 use tarebench::report::svg::figures::figures;
 use tarebench::report::web::html as web;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 
 /// Show stored measurements; several of them with a curve each in one figure
 ///
@@ -52,7 +52,7 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
     let mut all: Vec<LoadedNoise> = Vec::new();
     for id in &ids {
         if !asked.json {
-            say_imported(&*store, NamedDocument::Document(*id), &show)?;
+            say_imported(&*store, *id, &show)?;
         }
         all.push(results(&*store, *id, asked)?);
     }
@@ -92,13 +92,7 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
 fn ids(store: &dyn Store, what: &[String]) -> Result<Vec<Id>, Failure> {
     let mut ids: Vec<Id> = Vec::new();
     for text in what {
-        let id = match store.find(text)? {
-            NamedDocument::Document(id) if id.kind == DocumentKind::Noise => id,
-            _ => {
-                let text = format!("{text} is not a noise measurement");
-                return Err(Failure::usage(text).hint("list them with: `tare list`"));
-            }
-        };
+        let id = named(store, text)?;
         if ids.contains(&id) {
             return Err(Failure::usage(format!("{id} is named twice")));
         }

@@ -1,6 +1,6 @@
 //! Stored profiles: list, show, export, import, merge, check, remove.
 
-use crate::args::store::{StoreArgs, StoredId};
+use crate::args::store::StoreArgs;
 use crate::args::style::TableStyleArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{named, print};
@@ -15,7 +15,7 @@ use tarebench::profile as profiling;
 use tarebench::render::profile::terminal as render;
 use tarebench::report::json;
 use tarebench::report::text::escape as clean;
-use tarebench::store::{NamedDocument, RunFilter, Store};
+use tarebench::store::{DocumentFilter, Store};
 
 /// Lists.
 #[derive(Args)]
@@ -55,7 +55,7 @@ impl WhichProfile {
     pub fn find(&self, store: &dyn Store) -> Result<Profile, Failure> {
         let found = match &self.label {
             Some(label) => match store.find(label) {
-                Ok(NamedDocument::Document(id)) if id.kind == DocumentKind::Profile => Some(stored_profile(store, id)?),
+                Ok(id) if id.kind == DocumentKind::Profile => Some(stored_profile(store, id)?),
                 _ => store.profile(label)?,
             },
             None => store.newest_profile(&tarebench::machine::identity())?,
@@ -170,7 +170,7 @@ pub fn show(args: &ProfileShowArgs, store: &StoreArgs) -> Result<Exit, Failure> 
 pub fn export(args: &ProfileExportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
     let store = store.readable()?;
     let profile = args.which.find(&*store)?;
-    stored::write(&*store, &StoredId::of(profile.label()), &args.output)
+    stored::write(&*store, store.find(&profile.label())?, &args.output)
 }
 
 pub fn import(args: &ProfileImportArgs, store: &StoreArgs) -> Result<Exit, Failure> {
@@ -207,10 +207,14 @@ fn checked(
 ) -> Result<Exit, Failure> {
     let mut samples = Vec::new();
     let mut seen = 0;
-    for summary in store.runs(&RunFilter::default())?.into_iter().filter(|r| r.created > profile.created) {
-        let run = store.run(summary.id)?;
+    for summary in store
+        .list(&DocumentFilter::of_kind(DocumentKind::Run))?
+        .into_iter()
+        .filter(|r| r.head.created > profile.created)
+    {
+        let run = store.run(summary.head.number)?;
         if run.host.machine == profile.machine && run.plan.purpose.is_none() && seen < runs {
-            samples.extend(store.samples(summary.id)?);
+            samples.extend(store.samples(summary.head.number)?);
             seen += 1;
         }
     }

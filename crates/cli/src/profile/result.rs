@@ -6,7 +6,6 @@ use crate::args::style::TableStyleArgs;
 use crate::exit::Failure;
 use crate::output::named;
 use crate::output::print;
-use crate::stored::unfinished;
 use tarebench::core::documents::head::Id;
 use tarebench::core::profile::data::Profile;
 use tarebench::profile as profiling;
@@ -53,6 +52,12 @@ fn print_tables(profile: &Profile, style: &Style, show: &Show) -> Result<(), Fai
 /// The profile of a document.
 pub fn stored(store: &dyn Store, id: Id) -> Result<Profile, Failure> {
     profiling::load(store, id)?.ok_or_else(|| unfinished(id))
+}
+
+/// A profile that is still being learned.
+pub fn unfinished(id: Id) -> Failure {
+    let hint = format!("resume with: `tare resume {id}`; `tare profile learn` makes a profile from the samples so far");
+    Failure::usage(format!("{id} is not finished: there is no profile yet")).hint(hint)
 }
 
 /// A profile on standard output: its tables, or JSON with its samples.

@@ -31,9 +31,9 @@ impl DocumentKind {
     pub const ALL: [DocumentKind; 7] = [
         DocumentKind::Run,
         DocumentKind::Profile,
-        DocumentKind::Bench,
-        DocumentKind::Study,
         DocumentKind::Noise,
+        DocumentKind::Study,
+        DocumentKind::Bench,
         DocumentKind::Comparison,
         DocumentKind::Gate,
     ];
@@ -89,6 +89,19 @@ pub struct Id {
     pub kind: DocumentKind,
     /// From 1; 0 if it was not stored.
     pub number: i64,
+}
+
+impl Id {
+    /// That of a run.
+    pub const fn run(number: i64) -> Id {
+        Id { kind: DocumentKind::Run, number }
+    }
+
+    /// As it stands in a sentence: `b1`; of a run, whose number is digits only, `run 1`.
+    pub fn phrase(self) -> String {
+        let Id { kind, number } = self;
+        if kind.letter().is_empty() { format!("{} {number}", kind.noun()) } else { self.to_string() }
+    }
 }
 
 /// A text that is not the number of a stored result.
@@ -206,6 +219,7 @@ mod tests {
             let id = Id { kind, number };
             assert_eq!((text.parse(), id.to_string().as_str()), (Ok(id), text));
         }
+        assert_eq!([Id::run(12), Id { kind: DocumentKind::Gate, number: 1 }].map(Id::phrase), ["run 12", "g1"]);
         for text in [
             "",
             "b",

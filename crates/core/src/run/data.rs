@@ -36,14 +36,19 @@ pub struct Run {
 }
 
 impl Run {
+    /// The title of a run of programs with these labels, or of a recording, which has none.
+    pub fn title<'a>(labels: impl Iterator<Item = &'a str>) -> String {
+        let labels: Vec<&str> = labels.collect();
+        if labels.is_empty() { "recording of daemons".to_owned() } else { labels.join(" · ") }
+    }
+
     /// The head that every stored result has. Its title names its programs.
     pub fn head(&self) -> DocumentHead {
-        let labels: Vec<&str> = self.plan.programs.iter().map(|p| p.label.as_str()).collect();
         DocumentHead {
             kind: DocumentKind::Run,
             number: self.id,
             uuid: self.uuid.clone(),
-            title: labels.join(" · "),
+            title: Run::title(self.plan.programs.iter().map(|p| p.label.as_str())),
             created: self.created,
             status: self.status,
             tool: self.tool.clone(),

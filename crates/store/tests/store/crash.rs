@@ -48,15 +48,15 @@ fn nothing_reported_is_lost_by_a_kill() {
                 continue;
             }
             let store = place.open();
-            match store.resolve(&data::uuid(round.into())) {
+            match store.find(&data::uuid(round.into())) {
                 Ok(id) => {
-                    let there = store.samples(id).unwrap();
+                    let there = store.samples(id.number).unwrap();
                     assert!(there.len() >= said.len(), "{} of {} after {wait:?}", there.len(), said.len());
                     for (seq, sample) in (0..).zip(&there) {
                         assert_eq!(*sample, data::sample(seq, 100));
                     }
                 }
-                Err(StoreError::NoSuchRun { .. }) => assert!(said.is_empty(), "killed after {wait:?}"),
+                Err(StoreError::NoSuch { .. }) => assert!(said.is_empty(), "killed after {wait:?}"),
                 Err(e) => panic!("{e}"),
             }
             drop(store);

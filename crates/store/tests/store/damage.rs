@@ -3,14 +3,16 @@
 use crate::data::{place, run, sample};
 use proptest::prelude::*;
 use std::path::Path;
-use tarebench_store::{Archive, RunFilter, SqliteStore, Store, StoreError};
+use tarebench_core::documents::head::{DocumentKind, Id};
+use tarebench_store::{Archive, DocumentFilter, SqliteStore, Store, StoreError};
 
 /// Reads all there is; says whether all of it was well.
 fn read_all(store: &dyn Store) -> Result<usize, StoreError> {
     let mut samples = 0;
-    for summary in store.runs(&RunFilter::default())? {
-        store.run(summary.id)?;
-        samples += store.samples(summary.id)?.len();
+    for summary in store.list(&DocumentFilter::of_kind(DocumentKind::Run))? {
+        let run = summary.head.number;
+        store.run(run)?;
+        samples += store.samples(run)?.len();
     }
     Ok(samples)
 }
@@ -89,9 +91,9 @@ fn an_archive_of_a_changed_row() {
     conn.execute("UPDATE sample SET doc = '{' WHERE seq = 3", []).unwrap();
     let store = SqliteStore::open(&path).unwrap();
     let mut short = [0; 10];
-    let e = store.write_archive(1, &mut short.as_mut_slice()).unwrap().unwrap_err();
+    let e = store.export(Id::run(1), &mut short.as_mut_slice()).unwrap().unwrap_err();
     assert_eq!(e.kind(), std::io::ErrorKind::WriteZero);
-    assert!(matches!(store.write_archive(1, &mut Vec::new()), Err(StoreError::Corrupt { .. })));
+    assert!(matches!(store.export(Id::run(1), &mut Vec::new()), Err(StoreError::Corrupt { .. })));
 }
 
 fn document() -> Vec<u8> {
@@ -101,10 +103,10 @@ fn document() -> Vec<u8> {
 }
 
 /// Imports into an empty store; a refused file stores nothing.
-fn import(document: &[u8]) -> Result<i64, StoreError> {
+fn import(document: &[u8]) -> Result<Id, StoreError> {
     let mut store = SqliteStore::in_memory().unwrap();
     let result = store.import(&mut &*document);
-    let there = store.runs(&RunFilter::default()).unwrap().len();
+    let there = store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len();
     assert_eq!(there, usize::from(result.is_ok()));
     if let Err(e) = &result {
         assert!(matches!(e, StoreError::BadArchive { .. } | StoreError::NewerArchive { .. }), "{e:?}");
@@ -129,7 +131,7 @@ proptest! {
         if let Ok(mut store) = SqliteStore::open(&path) {
             let _ = read_all(&store);
             let _ = store.add_sample(1, &sample(10, 10));
-            let _ = store.remove(1);
+            let _ = store.remove(Id::run(1));
         }
     }
 
@@ -191,7 +193,7 @@ fn an_archive_that_is_already_there() {
     let mut store = SqliteStore::in_memory().unwrap();
     store.import(&mut document().as_slice()).unwrap();
     match store.import(&mut document().as_slice()).unwrap_err() {
-        StoreError::Duplicate { run: 1, uuid, .. } => assert_eq!(uuid, run(1).uuid),
+        StoreError::Duplicate { id, uuid, .. } => assert_eq!((id, uuid), (Id::run(1), run(1).uuid)),
         e => panic!("{e}"),
     }
 }

@@ -34,6 +34,7 @@ use tarebench_core::sample::probes::{
 use tarebench_core::sample::process_time::CpuTime;
 use tarebench_core::sample::process_time::ProcessTimes;
 use tarebench_core::sample::process_time::{PtSource, SourceCheck};
+use tarebench_store::{Archive, Store};
 
 /// A folder with a path for a database in it.
 pub fn place() -> (tempfile::TempDir, PathBuf) {
@@ -93,6 +94,14 @@ pub fn run(n: u128) -> Run {
         status: Status::Unfinished,
         notes: vec![Note::Text { key: "resumed".to_owned(), text: "never".to_owned() }],
     }
+}
+
+/// What the file of a run holds, read from the store piece by piece.
+pub fn archive(store: &dyn Store, run: i64) -> Archive {
+    let mut duets = Vec::new();
+    store.each_duet(run, &mut |duet| duets.push(duet)).unwrap();
+    let (samples, recording) = (store.samples(run).unwrap(), store.chunks(run).unwrap());
+    Archive { duets, ..Archive::new(store.run(run).unwrap(), samples, recording) }
 }
 
 /// A document of benchmarks, without its content.

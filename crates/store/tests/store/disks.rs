@@ -2,12 +2,13 @@
 //! nothing stays mounted.
 
 use crate::children::{asked, wrapped};
+use crate::data;
 use crate::data::{place, run, sample};
 use crate::migration::v3;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Status};
 use tarebench_core::run::notes::readings;
 use tarebench_store::{DocumentFilter, SqliteStore, Store, StoreError};
 
@@ -134,8 +135,8 @@ fn child_read_only() {
     for path in [&clean, &logged, &both] {
         let mut store = SqliteStore::open_read_only(path).unwrap();
         assert_eq!(store.samples(id).unwrap(), [sample(0, 3), sample(1, 3)], "{}", path.display());
-        assert_eq!(store.export(id).unwrap().samples.len(), 2);
-        assert!(matches!(store.set_status(id, Status::Finished), Err(StoreError::ReadOnly { .. })));
+        assert_eq!(data::archive(&store, id).samples.len(), 2);
+        assert!(matches!(store.set_status(Id::run(id), Status::Finished), Err(StoreError::ReadOnly { .. })));
         drop(store);
         let e = SqliteStore::open(path).unwrap_err();
         assert!(matches!(e, StoreError::ReadOnly { .. }), "{}: {e:?}", path.display());
@@ -151,9 +152,9 @@ fn reads_an_old_store(path: &Path) {
     let before = std::fs::read(path).unwrap();
     let mut store = SqliteStore::open_read_only(path).unwrap();
     let p1 = store.document("p1".parse().unwrap()).unwrap();
-    assert_eq!((p1.head.title.as_str(), store.documents(&DocumentFilter::default()).unwrap().len()), ("p@1", 4));
+    assert_eq!((p1.head.title.as_str(), store.list(&DocumentFilter::default()).unwrap().len()), ("p@1", 6));
     assert_eq!(readings(&store.run(1).unwrap().notes).count(), 2);
-    assert!(matches!(store.set_status(1, Status::Finished), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(store.set_status(Id::run(1), Status::Finished), Err(StoreError::ReadOnly { .. })));
     drop(store);
     assert!(std::fs::read(path).unwrap() == before, "reading has changed it");
 }

@@ -15,8 +15,8 @@ use tarebench_core::machine::conditions::Conditions;
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::data::Run;
 use tarebench_store::{
-    Claimant, DocumentArchive, DocumentFilter, DocumentPart, NamedDocument, ProfileArchive, RunFilter, SqliteStore,
-    Store, StoreError, StoredDocument, content, import, read_bench,
+    Claimant, DocumentArchive, DocumentFilter, DocumentPart, ProfileArchive, SqliteStore, Store, StoreError,
+    StoredDocument, content, read_bench,
 };
 
 fn id(text: &str) -> Id {
@@ -28,7 +28,7 @@ fn of(kind: DocumentKind, n: u128) -> DocumentHead {
 }
 
 fn no_such<T: std::fmt::Debug>(r: Result<T, StoreError>) {
-    assert!(matches!(r, Err(StoreError::NoSuchDocument { .. })), "{r:?}");
+    assert!(matches!(r, Err(StoreError::NoSuch { .. })), "{r:?}");
 }
 
 #[test]
@@ -67,15 +67,15 @@ fn numbers_are_of_their_kind_and_not_given_twice() {
         let made = [DocumentKind::Bench, DocumentKind::Study, DocumentKind::Bench, DocumentKind::Noise]
             .map(|k| create(&mut *store, k));
         assert_eq!(made, ["b1", "s1", "b2", "n1"]);
-        store.remove_document(id("b2")).unwrap();
-        store.remove_document(id("b1")).unwrap();
+        store.remove(id("b2")).unwrap();
+        store.remove(id("b1")).unwrap();
         drop(store);
         let mut store = place.open();
         assert_eq!([create(&mut *store, DocumentKind::Bench), create(&mut *store, DocumentKind::Study)], ["b3", "s2"]);
         // What failed took no number.
         assert!(matches!(
             store.create_document(&of(DocumentKind::Study, 2), &json!(0)),
-            Err(StoreError::DuplicateDocument { .. })
+            Err(StoreError::Duplicate { .. })
         ));
         assert_eq!(create(&mut *store, DocumentKind::Study), "s3");
     }
@@ -88,21 +88,21 @@ fn changes_need_their_document() {
         let (b1, part) = (id("b1"), DocumentPart { doc: json!(1), blob: None });
         let by = process(1, "b", "h");
         no_such(store.append_part(b1, &part));
-        no_such(store.set_document(b1, Status::Finished, None));
+        no_such(store.set_status(b1, Status::Finished));
         no_such(store.document(b1));
-        no_such(store.remove_document(b1));
-        no_such(store.export_document(b1));
-        no_such(store.claim_document(b1, &by, &|_| true));
+        no_such(store.remove(b1));
+        no_such(store.export(b1, &mut Vec::new()));
+        no_such(store.claim(b1, &by, &|_| true));
         store.create_document(&head(1), &json!(1)).unwrap();
-        store.set_document(b1, Status::Interrupted, None).unwrap();
+        store.set_status(b1, Status::Interrupted).unwrap();
         let found = store.document(b1).unwrap();
         assert_eq!((found.head.status, found.doc), (Status::Interrupted, json!(1)));
-        store.set_document(b1, Status::Finished, Some(&json!([2]))).unwrap();
+        store.set_document(b1, Status::Finished, &json!([2])).unwrap();
         let found = store.document(b1).unwrap();
         assert_eq!((found.head.status, found.doc), (Status::Finished, json!([2])));
         no_such(store.document(id("s1")));
         match store.create_document(&head(1), &json!(1)).unwrap_err() {
-            StoreError::DuplicateDocument { id, uuid, .. } => assert_eq!((id, uuid), (b1, head(1).uuid)),
+            StoreError::Duplicate { id, uuid, .. } => assert_eq!((id, uuid), (b1, head(1).uuid)),
             e => panic!("{e}"),
         }
         let nameless = DocumentHead { uuid: "ABC".to_owned(), ..head(2) };
@@ -123,7 +123,7 @@ fn documents_are_listed_newest_first_by_kind() {
         }
         store.append_part(id("s1"), &DocumentPart { doc: json!(1), blob: Some(vec![1]) }).unwrap();
         let listed = |kind, limit| -> Vec<String> {
-            let found = store.documents(&DocumentFilter { kind, limit, ..DocumentFilter::default() }).unwrap();
+            let found = store.list(&DocumentFilter { kind, limit, ..DocumentFilter::default() }).unwrap();
             found.into_iter().map(|d| format!("{}/{}", d.head.id(), d.parts)).collect()
         };
         assert_eq!(listed(None, None), ["s1/1", "b1/0", "b2/0", "n1/0"]);
@@ -139,18 +139,58 @@ fn a_document_is_found_by_what_a_user_says() {
         let mut store = backend.store();
         no_such(store.find("b1"));
         store.begin_run(&run(0xb123_4567 << 96)).unwrap();
-        assert_eq!(store.find("b123").unwrap(), NamedDocument::Run(1));
+        assert_eq!(store.find("b123").unwrap(), Id::run(1));
         for n in 1..=123 {
             store.create_document(&head(n), &json!(1)).unwrap();
         }
-        assert_eq!(store.find("b123").unwrap(), NamedDocument::Document(id("b123")));
-        assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [NamedDocument::Run(1); 3]);
+        assert_eq!(store.find("b123").unwrap(), id("b123"));
+        assert_eq!(store.find(&head(7).uuid).unwrap(), id("b7"));
+        let of_kind = |kind, text: &str| store.find_kind(kind, text).unwrap();
+        assert_eq!(of_kind(DocumentKind::Bench, "b123"), Some(id("b123")));
+        assert_eq!([of_kind(DocumentKind::Run, "b123"), of_kind(DocumentKind::Bench, "b124")], [None; 2]);
+        assert_eq!(["b1234", "last", "1"].map(|t| store.find(t).unwrap()), [Id::run(1); 3]);
         no_such(store.find("b124"));
         no_such(store.find("s1"));
         for text in ["2", "B1", "b01", "", "x1"] {
-            assert!(matches!(store.find(text), Err(StoreError::NoSuchRun { .. })), "{text}");
+            assert!(matches!(store.find(text), Err(StoreError::NoSuch { .. })), "{text}");
         }
     }
+}
+
+/// Listed, read, marked and removed as others are; only its content is added in another way.
+#[test]
+fn a_run_is_a_document() {
+    for backend in backends() {
+        let mut store = backend.store();
+        let stored = store.begin_run(&run(1)).map(Id::run).unwrap();
+        let created = run(1).created;
+        let near = |n: u128, at: i64| DocumentHead { created: Nanos(created.0 + at), ..head(n) };
+        store.create_document(&near(2, 1), &json!(1)).unwrap();
+        store.create_document(&near(3, -1), &json!(1)).unwrap();
+        let listed = |kind, limit| -> Vec<String> {
+            let all = store.list(&DocumentFilter { kind, limit, ..DocumentFilter::default() }).unwrap();
+            all.iter().map(|d| d.head.id().to_string()).collect()
+        };
+        assert_eq!((listed(None, None), listed(None, Some(2))), (words("b1 1 b2"), words("b1 1")));
+        assert_eq!(listed(Some(DocumentKind::Run), None), ["1"]);
+        let found = store.document(stored).unwrap();
+        assert_eq!((&found.head, found.parts.len()), (&store.head(stored).unwrap(), 0));
+        assert_eq!(found.head, store.run(1).unwrap().head());
+        assert_eq!(serde_json::from_value::<Run>(found.doc).unwrap(), store.run(1).unwrap());
+        assert_eq!(store.head(id("b1")).unwrap(), store.document(id("b1")).unwrap().head);
+        store.set_status(stored, Status::Interrupted).unwrap();
+        assert_eq!(store.head(stored).unwrap().status, Status::Interrupted);
+        let part = DocumentPart { doc: json!(1), blob: None };
+        assert!(matches!(store.append_part(stored, &part), Err(StoreError::Unstorable { .. })));
+        let set = store.set_document(stored, Status::Finished, &json!(1));
+        assert!(matches!(set, Err(StoreError::Unstorable { .. })));
+        store.remove(stored).unwrap();
+        no_such(store.head(stored));
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
 }
 
 #[test]
@@ -160,14 +200,14 @@ fn a_removed_document_leaves_nothing_behind() {
     for n in 1..=2 {
         let id = store.create_document(&head(n), &json!("x".repeat(100_000))).unwrap();
         store.append_part(id, &DocumentPart { doc: json!(1), blob: Some(vec![7; 500_000]) }).unwrap();
-        store.claim_document(id, &process(1, "b", "h"), &|_| true).unwrap();
+        store.claim(id, &process(1, "b", "h"), &|_| true).unwrap();
     }
     let looking = rusqlite::Connection::open(&path).unwrap();
     let number = |sql: &str| -> i64 { looking.query_row(sql, [], |r| r.get(0)).unwrap() };
     let before = number("PRAGMA page_count");
-    store.remove_document(id("b1")).unwrap();
+    store.remove(id("b1")).unwrap();
     assert!(number("PRAGMA page_count") < before * 2 / 3);
-    store.remove_document(id("b2")).unwrap();
+    store.remove(id("b2")).unwrap();
     for table in ["document", "document_part", "document_claim"] {
         assert_eq!(number(&format!("SELECT count(*) FROM {table}")), 0, "{table}");
     }
@@ -185,23 +225,23 @@ fn a_claim_keeps_others_out_until_its_process_is_gone() {
         let mut other = place.open();
         let s1 = store.create_document(&of(DocumentKind::Study, 1), &json!(1)).unwrap();
         let (one, two) = (process(1, "b", "h"), process(2, "b", "h"));
-        assert_eq!(store.document_claimant(s1).unwrap(), None);
-        store.claim_document(s1, &one, &|_| true).unwrap();
-        match other.claim_document(s1, &two, &|_| true).unwrap_err() {
-            StoreError::ClaimedDocument { id, by } => assert_eq!((id, &by), (s1, &one)),
+        assert_eq!(store.claimant(s1).unwrap(), None);
+        store.claim(s1, &one, &|_| true).unwrap();
+        match other.claim(s1, &two, &|_| true).unwrap_err() {
+            StoreError::Claimed { id, by } => assert_eq!((id, &by), (s1, &one)),
             e => panic!("{e}"),
         }
-        other.release_document(s1, &two).unwrap();
-        assert_eq!(other.document_claimant(s1).unwrap().as_ref(), Some(&one));
-        other.claim_document(s1, &two, &|c| c.pid != 1).unwrap();
-        store.release_document(s1, &one).unwrap();
-        assert_eq!(store.document_claimant(s1).unwrap().as_ref(), Some(&two));
+        other.release(s1, &two).unwrap();
+        assert_eq!(other.claimant(s1).unwrap().as_ref(), Some(&one));
+        other.claim(s1, &two, &|c| c.pid != 1).unwrap();
+        store.release(s1, &one).unwrap();
+        assert_eq!(store.claimant(s1).unwrap().as_ref(), Some(&two));
         // A document's claim is not that of the run of its number.
         let run = store.begin_run(&run(1)).unwrap();
-        store.claim(run, &one, &|_| true).unwrap();
-        other.release_document(s1, &two).unwrap();
-        assert_eq!(store.document_claimant(s1).unwrap(), None);
-        assert_eq!(store.claimant(run).unwrap(), Some(one));
+        store.claim(Id::run(run), &one, &|_| true).unwrap();
+        other.release(s1, &two).unwrap();
+        assert_eq!(store.claimant(s1).unwrap(), None);
+        assert_eq!(store.claimant(Id::run(run)).unwrap(), Some(one));
     }
 }
 
@@ -272,23 +312,20 @@ fn a_file_of_benchmarks_becomes_a_document() {
     for backend in backends() {
         let mut store = backend.store();
         let text = file_of_bench();
-        let stored = import(&mut *store, &mut text.as_bytes()).unwrap();
-        assert_eq!((stored, stored.to_string().as_str()), (NamedDocument::Document(id("b1")), "b1"));
+        let stored = store.import(&mut text.as_bytes()).unwrap();
+        assert_eq!((stored, stored.to_string().as_str()), (id("b1"), "b1"));
         let found = store.document(id("b1")).unwrap();
         assert_eq!(serde_json::from_value::<tarebench_core::kbest::bench::Bench>(found.doc).unwrap(), bench());
         assert_eq!((found.head.title.as_str(), found.head.status), ("sorts", Status::Finished));
         assert_eq!((found.head.created, found.head.machine.as_str()), (bench().created, "box"));
         // The same again, written in another way, is the same.
         let pretty = serde_json::to_string_pretty(&bench()).unwrap();
-        let e = import(&mut *store, &mut pretty.as_bytes()).unwrap_err();
-        assert!(matches!(e, StoreError::DuplicateDocument { .. }), "{e}");
+        let e = store.import(&mut pretty.as_bytes()).unwrap_err();
+        assert!(matches!(e, StoreError::Duplicate { .. }), "{e}");
         assert!(e.to_string().contains("already in the store") && e.to_string().ends_with("as b1"), "{e}");
         let mut other = bench();
         other.created = Nanos(5);
-        assert_eq!(
-            import(&mut *store, &mut serde_json::to_string(&other).unwrap().as_bytes()).unwrap().to_string(),
-            "b2"
-        );
+        assert_eq!(store.import(&mut serde_json::to_string(&other).unwrap().as_bytes()).unwrap().to_string(), "b2");
     }
 }
 
@@ -298,17 +335,17 @@ fn one_import_takes_every_kind_of_file() {
         let mut store = backend.store();
         let id = store.begin_run(&run(1)).unwrap();
         let mut of_run = Vec::new();
-        store.export(id).unwrap().write(&mut of_run).unwrap();
+        store.export(Id::run(id), &mut of_run).unwrap().unwrap();
         let mut other = backend.store();
-        assert_eq!(import(&mut *other, &mut of_run.as_slice()).unwrap(), NamedDocument::Run(1));
-        assert_eq!(import(&mut *other, &mut of_bench().as_slice()).unwrap().to_string(), "b1");
-        assert_eq!(import(&mut *other, &mut file_of_bench().as_bytes()).unwrap().to_string(), "b2");
-        assert!(matches!(import(&mut *other, &mut of_run.as_slice()), Err(StoreError::Duplicate { .. })));
-        assert!(matches!(import(&mut *other, &mut of_bench().as_slice()), Err(StoreError::DuplicateDocument { .. })));
+        assert_eq!(other.import(&mut of_run.as_slice()).unwrap(), Id::run(1));
+        assert_eq!(other.import(&mut of_bench().as_slice()).unwrap().to_string(), "b1");
+        assert_eq!(other.import(&mut file_of_bench().as_bytes()).unwrap().to_string(), "b2");
+        assert!(matches!(other.import(&mut of_run.as_slice()), Err(StoreError::Duplicate { .. })));
+        assert!(matches!(other.import(&mut of_bench().as_slice()), Err(StoreError::Duplicate { .. })));
         let mut of_profile = Vec::new();
         ProfileArchive::new(profile("box", "m", 1)).write(&mut of_profile).unwrap();
-        assert_eq!(import(&mut *other, &mut of_profile.as_slice()).unwrap().to_string(), "p1");
-        assert!(matches!(import(&mut *other, &mut of_profile.as_slice()), Err(StoreError::DuplicateProfile { .. })));
+        assert_eq!(other.import(&mut of_profile.as_slice()).unwrap().to_string(), "p1");
+        assert!(matches!(other.import(&mut of_profile.as_slice()), Err(StoreError::DuplicateProfile { .. })));
         assert_eq!(other.profile("box@1").unwrap(), Some(profile("box", "m", 1)));
     }
 }
@@ -338,7 +375,7 @@ fn conditions_and_tags_are_kept_and_found() {
         let tagged = |store: &dyn Store, tags: &[(&str, &str)]| -> Vec<String> {
             let tags = tags.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
             let filter = DocumentFilter { tags, ..DocumentFilter::default() };
-            store.documents(&filter).unwrap().iter().map(|d| d.head.id().to_string()).collect()
+            store.list(&filter).unwrap().iter().map(|d| d.head.id().to_string()).collect()
         };
         assert_eq!(tagged(&*store, &[("a", "b")]), ["n1"]);
         assert_eq!(tagged(&*store, &[("a", "b"), ("empty", "")]), ["n1"]);
@@ -348,22 +385,22 @@ fn conditions_and_tags_are_kept_and_found() {
             "the last value of a key is the one that counts"
         );
         assert_eq!(tagged(&*store, &[("a", "")]), [""; 0]);
-        assert_eq!(tagged(&*store, &[]).len(), 3);
+        assert_eq!(tagged(&*store, &[]).len(), 4);
         // Through a file.
         let mut other = backend.store();
         let text = archive(store.document(n1).unwrap());
         assert_eq!(serde_json::from_slice::<Value>(&text).unwrap()["version"], 2);
-        assert_eq!(import(&mut *other, &mut text.as_slice()).unwrap(), NamedDocument::Document(n1));
+        assert_eq!(other.import(&mut text.as_slice()).unwrap(), n1);
         assert_eq!(other.document(n1).unwrap(), store.document(n1).unwrap());
         assert_eq!(tagged(&*other, &[("a", "b")]), ["n1"]);
 
         let hosts = || place.number("SELECT count(*) FROM host");
         assert_eq!(hosts(), 1);
-        store.remove(id).unwrap();
-        store.remove_document(n1).unwrap();
+        store.remove(Id::run(id)).unwrap();
+        store.remove(n1).unwrap();
         assert_eq!((hosts(), tagged(&*store, &[("a", "b")])), (1, Vec::new()));
         assert!(store.document(s1).unwrap().head.conditions.is_some());
-        store.remove_document(s1).unwrap();
+        store.remove(s1).unwrap();
         assert_eq!(hosts(), 0);
     }
 }
@@ -391,7 +428,7 @@ fn profiles_are_documents() {
         assert_eq!((saved(0, None).version, saved(0, None).id), (1, id("p2")));
         let found = ["p1", "p2", "box", "box@1", "box@2"].map(|text| store.find(text).unwrap().to_string());
         assert_eq!(found, ["p1", "p2", "p2", "p1", "p2"]);
-        assert!(matches!(store.find("box@3"), Err(StoreError::NoSuchRun { .. })));
+        assert!(matches!(store.find("box@3"), Err(StoreError::NoSuch { .. })));
         let head = store.document(id("p2")).unwrap().head;
         assert_eq!(
             (head.title.as_str(), head.status, &head.conditions),
@@ -400,13 +437,14 @@ fn profiles_are_documents() {
         // Exported and imported, it has its name there.
         let mut other = backend.store();
         let text = archive(store.document(id("p2")).unwrap());
-        assert_eq!(import(&mut *other, &mut text.as_slice()).unwrap().to_string(), "p1");
+        assert_eq!(other.import(&mut text.as_slice()).unwrap().to_string(), "p1");
         assert_eq!(other.profile("box").unwrap(), store.profile("box@2").unwrap());
-        assert!(matches!(import(&mut *other, &mut text.as_slice()), Err(StoreError::DuplicateProfile { .. })));
+        assert!(matches!(other.import(&mut text.as_slice()), Err(StoreError::DuplicateProfile { .. })));
         // Removed by number or by name, it is gone under both.
-        store.remove_document(id("p2")).unwrap();
+        store.remove(id("p2")).unwrap();
         assert_eq!(store.profile("box").unwrap().unwrap().version, 1);
-        assert_eq!(store.remove_profile("box").unwrap(), 1);
+        assert_eq!(store.versions("box").unwrap(), [id("p1")]);
+        store.remove(id("p1")).unwrap();
         no_such(store.document(id("p1")));
         assert_eq!(store.profiles().unwrap(), []);
 
@@ -418,15 +456,15 @@ fn profiles_are_documents() {
         };
         let p3 = store.create_document(&begun, &json!({"name": "box"})).unwrap();
         assert_eq!((p3, store.profile("box").unwrap()), (id("p3"), None));
-        assert!(matches!(store.set_document(p3, Status::Finished, None), Err(StoreError::Unstorable { .. })));
-        store.set_document(p3, Status::Interrupted, None).unwrap();
+        assert!(matches!(store.set_status(p3, Status::Finished), Err(StoreError::Unstorable { .. })));
+        store.set_status(p3, Status::Interrupted).unwrap();
         let unfinished = archive(store.document(p3).unwrap());
-        assert!(import(&mut *other, &mut unfinished.as_slice()).unwrap_err().to_string().contains("not finished"));
+        assert!(other.import(&mut unfinished.as_slice()).unwrap_err().to_string().contains("not finished"));
         let saved = store.save_profile(&Profile { version: 0, ..profile("box", "m", 5) }, Some(p3), None).unwrap();
         assert_eq!((saved.id, saved.version), (p3, 1));
         let head = store.document(p3).unwrap().head;
         assert_eq!(head, DocumentHead { number: 3, status: Status::Finished, title: "box@1".to_owned(), ..begun });
-        assert_eq!(store.find("box@1").unwrap(), NamedDocument::Document(p3));
+        assert_eq!(store.find("box@1").unwrap(), p3);
     }
 }
 
@@ -436,7 +474,7 @@ fn profiles_whose_names_cannot_be_used_are_refused() {
         let mut text = Vec::new();
         ProfileArchive::new(profile(name, "m", 1)).write(&mut text).unwrap();
         let mut store = SqliteStore::in_memory().unwrap();
-        let e = import(&mut store, &mut text.as_slice()).unwrap_err();
+        let e = store.import(&mut text.as_slice()).unwrap_err();
         assert!(matches!(e, StoreError::BadArchive { .. }), "{name:?}: {e}");
         assert_eq!(store.profiles().unwrap(), []);
     }
@@ -458,7 +496,7 @@ fn comparisons_and_gates_go_through_files() {
         ];
         for (text, id) in [(GATE, "g1"), (MEDIANS, "c1")].into_iter().chain(others.map(|text| (text, "c1"))) {
             let mut store = backend.store();
-            assert_eq!(import(&mut *store, &mut text.as_bytes()).unwrap().to_string(), id);
+            assert_eq!(store.import(&mut text.as_bytes()).unwrap().to_string(), id);
             let written: Value =
                 serde_json::from_slice(&archive(store.document(id.parse().unwrap()).unwrap())).unwrap();
             let given: Value = serde_json::from_str(text).unwrap();
@@ -484,13 +522,13 @@ fn comparisons_and_gates_go_through_files() {
 #[track_caller]
 fn refused(text: &[u8], words: &[&str]) {
     let mut store = SqliteStore::in_memory().unwrap();
-    let e = import(&mut store, &mut &*text).unwrap_err();
+    let e = store.import(&mut &*text).unwrap_err();
     assert!(matches!(e, StoreError::BadArchive { .. } | StoreError::NewerArchive { .. }), "{e:?}");
     let said = e.to_string();
     assert!(words.iter().all(|w| said.contains(w)), "{words:?} in {said}");
     assert!(said.len() < 400 && !said.contains('\n'), "{said}");
-    assert!(store.documents(&DocumentFilter::default()).unwrap().is_empty());
-    assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
+    assert!(store.list(&DocumentFilter::default()).unwrap().is_empty());
+    assert!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().is_empty());
 }
 
 #[test]
@@ -557,7 +595,7 @@ fn files_that_are_wrong() {
         }
     }
     for (begin, rest) in [("", b'\0'), ("{", b' '), (r#"{"format":"tare-bench","version":1,"#, b' ')] {
-        let e = import(&mut SqliteStore::in_memory().unwrap(), &mut Endless(begin.as_bytes(), rest)).unwrap_err();
+        let e = SqliteStore::in_memory().unwrap().import(&mut Endless(begin.as_bytes(), rest)).unwrap_err();
         assert!(matches!(e, StoreError::BadArchive { .. }), "{e}");
     }
     assert!(matches!(read_bench(&mut b"{}".as_slice()), Err(StoreError::BadArchive { .. })));
@@ -566,7 +604,7 @@ fn files_that_are_wrong() {
 #[test]
 fn archives_of_documents_that_are_wrong() {
     let good = String::from_utf8(of_bench()).unwrap();
-    SqliteStore::in_memory().unwrap().import_document(&mut good.as_bytes()).unwrap();
+    SqliteStore::in_memory().unwrap().import(&mut good.as_bytes()).unwrap();
     let wrong = |from: &str, to: &str, words: &[&str]| {
         let changed = good.replacen(from, to, 1);
         assert_ne!(changed, good, "{from}");
@@ -618,8 +656,8 @@ proptest! {
         prop_assert_eq!(&store.document(id).unwrap(), &stored);
         let text = archive(stored.clone());
         let mut other = backend.empty();
-        let copy = import(&mut *other, &mut text.as_slice()).unwrap();
-        prop_assert_eq!(copy, NamedDocument::Document(id));
+        let copy = other.import(&mut text.as_slice()).unwrap();
+        prop_assert_eq!(copy, id);
         prop_assert_eq!(other.document(id).unwrap(), stored);
         prop_assert_eq!(archive(other.document(id).unwrap()), text);
     }
@@ -632,13 +670,13 @@ proptest! {
     ) {
         let mut bytes = if of_document { of_bench() } else { file_of_bench().into_bytes() };
         let mut store = SqliteStore::in_memory().unwrap();
-        prop_assert!(import(&mut store, &mut &bytes[..cut.index(bytes.len() - 1)]).is_err());
+        prop_assert!(store.import(&mut &bytes[..cut.index(bytes.len() - 1)]).is_err());
         for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let stored = import(&mut store, &mut bytes.as_slice());
-        let there = store.documents(&DocumentFilter::default()).unwrap().len();
+        let stored = store.import(&mut bytes.as_slice());
+        let there = store.list(&DocumentFilter::default()).unwrap().len();
         prop_assert_eq!(there, usize::from(stored.is_ok()));
     }
 }

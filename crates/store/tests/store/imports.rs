@@ -8,9 +8,7 @@ use std::io::{Read, repeat};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id};
-use tarebench_store::{
-    DocumentFilter, NamedDocument, ProfileArchive, RunFilter, SqliteStore, Store, StoreError, import,
-};
+use tarebench_store::{DocumentFilter, ProfileArchive, SqliteStore, Store, StoreError};
 
 fn now() -> Nanos {
     Nanos(i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap())
@@ -25,26 +23,24 @@ fn imports_are_marked_with_their_time() {
         here.add_sample(run, &sample(0, 2)).unwrap();
         let study = here.create_document(&DocumentHead { kind: DocumentKind::Study, ..head(2) }, &json!({})).unwrap();
         let own = here.save_profile(&profile("own", "m", 1), None, None).unwrap().id;
-        for what in [NamedDocument::Run(run), NamedDocument::Document(study), NamedDocument::Document(own)] {
+        for what in [Id::run(run), study, own] {
             assert_eq!(here.imported(what).unwrap(), None, "{what}");
         }
-        assert!(here.runs(&RunFilter::default()).unwrap().iter().all(|r| r.imported.is_none()));
-        assert!(here.documents(&DocumentFilter::default()).unwrap().iter().all(|d| d.imported.is_none()));
+        assert!(here.list(&DocumentFilter::default()).unwrap().iter().all(|d| d.imported.is_none()));
 
         let mut files = [Vec::new(), Vec::new(), Vec::new()];
-        here.export(run).unwrap().write(&mut files[0]).unwrap();
-        here.export_document(study).unwrap().write(&mut files[1]).unwrap();
+        here.export(Id::run(run), &mut files[0]).unwrap().unwrap();
+        here.export(study, &mut files[1]).unwrap().unwrap();
         ProfileArchive::new(profile("other", "m", 1)).write(&mut files[2]).unwrap();
         let before = now();
         for file in &files {
             let claims = String::from_utf8_lossy(file).replacen('{', r#"{"imported":null,"imported_ns":null,"#, 1);
-            let what = import(&mut *there, &mut claims.as_bytes()).unwrap();
+            let what = there.import(&mut claims.as_bytes()).unwrap();
             let at = there.imported(what).unwrap().unwrap();
             assert!(before <= at && at <= now(), "{what}: {at:?}");
         }
-        let marks = there.runs(&RunFilter::default()).unwrap().into_iter().map(|r| r.imported);
-        let documents = there.documents(&DocumentFilter::default()).unwrap();
-        let marks: Vec<Option<Nanos>> = marks.chain(documents.into_iter().map(|d| d.imported)).collect();
+        let all = there.list(&DocumentFilter::default()).unwrap();
+        let marks: Vec<Option<Nanos>> = all.into_iter().map(|d| d.imported).collect();
         assert!(marks.len() == 3 && marks.iter().all(|m| m.is_some_and(|at| at >= before)), "{marks:?}");
     }
 }
@@ -56,7 +52,7 @@ fn an_imported_profile_is_never_chosen_by_itself() {
         let mut store = backend.store();
         let mut file = Vec::new();
         ProfileArchive::new(profile("claims", "m", i64::MAX)).write(&mut file).unwrap();
-        import(&mut *store, &mut file.as_slice()).unwrap();
+        store.import(&mut file.as_slice()).unwrap();
         assert_eq!(store.newest_profile("m").unwrap(), None);
         store.save_profile(&profile("own", "m", 1), None, None).unwrap();
         assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "own");
@@ -69,9 +65,9 @@ fn an_imported_profile_is_never_chosen_by_itself() {
 fn what_is_not_there_was_not_imported() {
     for backend in backends() {
         let store = backend.store();
-        assert!(matches!(store.imported(NamedDocument::Run(1)), Err(StoreError::NoSuchRun { .. })));
-        let b1 = NamedDocument::Document(Id { kind: DocumentKind::Bench, number: 1 });
-        assert!(matches!(store.imported(b1), Err(StoreError::NoSuchDocument { .. })));
+        assert!(matches!(store.imported(Id::run(1)), Err(StoreError::NoSuch { .. })));
+        let b1 = Id { kind: DocumentKind::Bench, number: 1 };
+        assert!(matches!(store.imported(b1), Err(StoreError::NoSuch { .. })));
     }
 }
 
@@ -82,7 +78,7 @@ fn cut_archive() -> [String; 4] {
     store.add_sample(id, &sample(0, 2)).unwrap();
     store.add_sample(id, &sample(1, 2)).unwrap();
     let mut text = Vec::new();
-    store.export(id).unwrap().write(&mut text).unwrap();
+    store.export(Id::run(id), &mut text).unwrap().unwrap();
     let text = String::from_utf8(text).unwrap();
     let [first, second] = [0, 1].map(|seq| serde_json::to_string(&sample(seq, 2)).unwrap());
     let (before, rest) = text.split_once(&first).unwrap();
@@ -104,7 +100,7 @@ fn child_imports_a_long_archive() {
         text = Box::new(text.chain(gap()).chain(std::io::Cursor::new(comma.to_owned() + &sample)));
     }
     let id = store.import(&mut text.chain(std::io::Cursor::new(after))).unwrap();
-    assert_eq!(store.samples(id).unwrap().len(), 96);
+    assert_eq!(store.samples(id.number).unwrap().len(), 96);
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let (_, peak) = status.split_once("VmHWM:").unwrap();
     let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
@@ -125,9 +121,9 @@ fn a_run_is_imported_in_bounded_memory() {
 #[track_caller]
 fn refused_as_too_long(beginning: &str, cause: &str) {
     let mut store = SqliteStore::in_memory().unwrap();
-    let e = import(&mut store, &mut beginning.as_bytes().chain(repeat(b'a'))).unwrap_err();
+    let e = store.import(&mut beginning.as_bytes().chain(repeat(b'a'))).unwrap_err();
     assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{beginning:.50}: {e}");
-    assert!(store.runs(&RunFilter::default()).unwrap().is_empty());
+    assert!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().is_empty());
 }
 
 #[test]
@@ -158,13 +154,13 @@ fn child_imports_swollen_documents() {
         format!(r#"{{"format":"tare-document","version":2,"head":{head},"doc":[{elements}0]}}"#)
     };
     for text in [list(r#"{"":0}"#, 1_000_000), list("0", 10_000_000), list("[[[]]]", 2_000_000)] {
-        let e = import(&mut store, &mut text.as_bytes()).unwrap_err();
+        let e = store.import(&mut text.as_bytes()).unwrap_err();
         assert!(matches!(e, StoreError::BadArchive { .. }), "{e:?}");
         assert_eq!(e.to_string(), "not an archive of a document: it would take more than 512 MiB of memory");
     }
-    assert!(store.documents(&DocumentFilter::default()).unwrap().is_empty());
+    assert!(store.list(&DocumentFilter::default()).unwrap().is_empty());
     // As many numbers as the largest real ones have are read.
-    import(&mut store, &mut list("0", 1_000_000).as_bytes()).unwrap();
+    store.import(&mut list("0", 1_000_000).as_bytes()).unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let (_, peak) = status.split_once("VmHWM:").unwrap();
     let kib: u64 = peak.split_whitespace().next().unwrap().parse().unwrap();
@@ -191,13 +187,13 @@ fn swollen_parts_are_refused() {
         format!(r#"{{"format":"tare-profile","version":1,"profile":{objects}}}"#),
         format!(r#"{{"format":"tare-bench","version":1,"rows":{objects}}}"#),
     ] {
-        let e = import(&mut store, &mut text.as_bytes()).unwrap_err();
+        let e = store.import(&mut text.as_bytes()).unwrap_err();
         assert!(e.to_string().ends_with(": it would take more than 512 MiB of memory"), "{e}");
     }
     // Binary data counts only as what it is.
     let blob = "00".repeat(4 << 20);
     let text = format!(r#"{document}:0,"parts":[{{"doc":0,"blob":"{blob}"}}]}}"#);
-    import(&mut store, &mut text.as_bytes()).unwrap();
+    store.import(&mut text.as_bytes()).unwrap();
 }
 
 /// A fault after a stored sample takes that back, too.
@@ -219,12 +215,12 @@ fn a_fault_in_an_archive_leaves_nothing() {
         ] {
             let e = store.import(&mut text.as_bytes()).unwrap_err();
             assert!(matches!(e, StoreError::BadArchive { .. }) && e.to_string().contains(cause), "{cause}: {e}");
-            assert!(store.runs(&RunFilter::default()).unwrap().is_empty(), "{cause}");
+            assert!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().is_empty(), "{cause}");
         }
         // The version may stand last, as in a file with sorted names.
         let last = good.replacen(r#""version":5,"#, "", 1);
         let last = format!("{},\"version\":3}}", last.trim_end().strip_suffix('}').unwrap());
-        let id = store.import(&mut last.as_bytes()).unwrap();
+        let id = store.import(&mut last.as_bytes()).unwrap().number;
         assert_eq!((store.samples(id).unwrap().len(), store.run(id).unwrap().notes), (2, run(1).notes));
     }
 }

@@ -6,6 +6,7 @@ use crate::data::{run, sample, uuid};
 use std::process::Stdio;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
+use tarebench_core::documents::head::Id;
 use tarebench_core::machine::data::{Factor, Standing};
 use tarebench_core::quiet::data::{FEATURES, KnownLevel, QuietCoefficients, QuietLevels};
 use tarebench_core::quiet::levels::LevelHistory;
@@ -195,7 +196,7 @@ fn removing_a_run_forgets_nothing() {
         let of = MachineKey::of(&store.run(id).unwrap());
         store.merge_level_history(&of, &history(1)).unwrap();
         store.save_coefficients(&of, &run(1).uuid, &fit("gzip", 0.1)).unwrap();
-        store.remove(id).unwrap();
+        store.remove(Id::run(id)).unwrap();
         assert_eq!(store.level_history(&of, PROBE_REVISION).unwrap(), Some(history(1)));
         assert_eq!(clocks(&*store, &of, None).len(), 1);
     }
@@ -283,10 +284,10 @@ fn a_run_with_probes_is_exported_and_imported() {
         store.add_sample(id, &probed).unwrap();
         store.merge_level_history(&MachineKey::of(&asked), &history(1)).unwrap();
         let mut text = Vec::new();
-        store.export(id).unwrap().write(&mut text).unwrap();
+        store.export(Id::run(id), &mut text).unwrap().unwrap();
         assert_eq!(Archive::read(&mut text.as_slice()).unwrap().samples, [probed.clone()]);
         let mut other = backend.store();
-        let there = other.import(&mut text.as_slice()).unwrap();
+        let there = other.import(&mut text.as_slice()).unwrap().number;
         assert_eq!((other.samples(there).unwrap(), other.run(there).unwrap().plan), (vec![probed], asked.plan.clone()));
         // A file may claim any machine.
         assert_eq!(other.level_history(&MachineKey::of(&asked), PROBE_REVISION).unwrap(), None);
@@ -300,7 +301,7 @@ fn seeds_with_probes_are_imported() {
     let hostile = include_bytes!("../../../../fuzz/seeds/archive_json/hostile_probes.json");
     for (text, probed) in [(probed.as_slice(), 10), (hostile.as_slice(), 9)] {
         let mut store = SqliteStore::in_memory().unwrap();
-        let run = store.import(&mut &*text).unwrap();
+        let run = store.import(&mut &*text).unwrap().number;
         let samples = store.samples(run).unwrap();
         assert_eq!(samples.iter().filter(|s| s.probes.value().is_some()).count(), probed);
         let mut all = LevelHistory::new(PROBE_REVISION);

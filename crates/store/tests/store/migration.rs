@@ -9,9 +9,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::run::notes::{KeptBefore, Note, ReadingTime, readings};
-use tarebench_store::{
-    Claimant, DocumentFilter, DocumentPart, NamedDocument, RunFilter, SqliteStore, Store, StoreError, import,
-};
+use tarebench_store::{Claimant, DocumentFilter, DocumentPart, SqliteStore, Store, StoreError};
 
 /// How it was made is said in the file.
 pub const V3: &str = include_str!("data/v3.sql");
@@ -58,8 +56,8 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     let old = SqliteStore::open_read_only(&path).unwrap();
     let runs: Vec<_> = [1, 2].map(|n| (old.run(n).unwrap(), old.samples(n).unwrap())).to_vec();
     let documents = DOCUMENTS.map(|n| old.document(id(n)).unwrap());
-    assert_eq!(old.documents(&DocumentFilter::default()).unwrap().len(), 4);
-    assert_eq!(old.find("p").unwrap(), NamedDocument::Document(id("p1")));
+    assert_eq!(old.list(&DocumentFilter::default()).unwrap().len(), 6);
+    assert_eq!(old.find("p").unwrap(), id("p1"));
     drop(old);
 
     let mut store = SqliteStore::open(&path).unwrap();
@@ -72,8 +70,11 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     }
     assert_eq!([runs[0].0.status, runs[1].0.status], [Status::Finished, Status::Interrupted]);
     assert_eq!((runs[0].1.len(), runs[1].1.is_empty()), (2, false));
-    let tags = RunFilter { tags: [("kind".to_owned(), "old".to_owned())].into(), limit: None };
-    assert_eq!(store.runs(&tags).unwrap().len(), 1);
+    let tags = DocumentFilter {
+        tags: [("kind".to_owned(), "old".to_owned())].into(),
+        ..DocumentFilter::of_kind(DocumentKind::Run)
+    };
+    assert_eq!(store.list(&tags).unwrap().len(), 1);
     for (n, name) in DOCUMENTS.iter().enumerate() {
         let found = store.document(id(name)).unwrap();
         assert_eq!((&found, &found.doc), (&documents[n], &docs[n]));
@@ -83,25 +84,25 @@ fn a_store_of_version_3_keeps_what_it_holds() {
     assert_eq!(documents.map(|d| d.head.status), [Status::Finished, Status::Finished, Status::Interrupted]);
     let p1 = store.document(id("p1")).unwrap();
     assert_eq!((p1.doc, p1.head.title.as_str(), p1.head.status), (parsed(&profile), "p@1", Status::Finished));
-    assert_eq!(["p", "p@1", "p1"].map(|n| store.find(n).unwrap()), [NamedDocument::Document(id("p1")); 3]);
+    assert_eq!(["p", "p@1", "p1"].map(|n| store.find(n).unwrap()), [id("p1"); 3]);
     assert_eq!(store.profiles().unwrap(), [serde_json::from_str::<Profile>(&profile).unwrap()]);
 
     // Exported and imported, and used on.
     let mut other = SqliteStore::in_memory().unwrap();
     for name in ["b1", "n1", "s1", "p1"] {
         let mut text = Vec::new();
-        store.export_document(id(name)).unwrap().write(&mut text).unwrap();
-        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap().to_string(), name);
+        store.export(id(name), &mut text).unwrap().unwrap();
+        assert_eq!(other.import(&mut text.as_slice()).unwrap().to_string(), name);
         assert_eq!(other.document(id(name)).unwrap(), store.document(id(name)).unwrap());
     }
     for n in [1, 2] {
         let mut text = Vec::new();
-        store.export(n).unwrap().write(&mut text).unwrap();
-        assert_eq!(import(&mut other, &mut text.as_slice()).unwrap(), NamedDocument::Run(n));
+        store.export(Id::run(n), &mut text).unwrap().unwrap();
+        assert_eq!(other.import(&mut text.as_slice()).unwrap(), Id::run(n));
         assert_eq!(other.samples(n).unwrap(), store.samples(n).unwrap());
     }
     let by = Claimant { pid: 1, start: Nanos(1), boot: "b".into(), host: "h".into() };
-    store.claim_document(id("s1"), &by, &|_| true).unwrap();
+    store.claim(id("s1"), &by, &|_| true).unwrap();
     store.append_part(id("s1"), &DocumentPart { doc: Value::Null, blob: None }).unwrap();
     let saved =
         store.save_profile(&Profile { version: 0, ..store.profile("p").unwrap().unwrap() }, None, None).unwrap();
@@ -156,7 +157,7 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
     let mut store = SqliteStore::in_memory().unwrap();
     let more = r#""notes":{"mine":"x","resumed":"with 2 samples there, at 5 s since 1970","#;
     let with_notes = text.replacen(r#""notes":{"#, more, 1);
-    let run = store.import(&mut with_notes.as_bytes()).unwrap();
+    let run = store.import(&mut with_notes.as_bytes()).unwrap().number;
     let notes = store.run(run).unwrap().notes;
     assert!(readings(&notes).count() > 0, "{notes:?}");
     assert!(notes.contains(&Note::Text { key: "mine".to_owned(), text: "x".to_owned() }), "{notes:?}");
@@ -165,7 +166,7 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
         "{notes:?}"
     );
     let mut text = Vec::new();
-    store.export(run).unwrap().write(&mut text).unwrap();
+    store.export(Id::run(run), &mut text).unwrap().unwrap();
     let written: Value = serde_json::from_slice(&text).unwrap();
     assert_eq!((&written["version"], written["run"]["notes"].is_array()), (&5.into(), true));
     // Without a store between, too: found by fuzzing.
@@ -174,7 +175,7 @@ fn an_archive_of_a_released_version_gets_typed_notes() {
     read.write(&mut again).unwrap();
     assert_eq!(tarebench_store::Archive::read(&mut again.as_slice()).unwrap().run.notes, notes);
     let mut other = SqliteStore::in_memory().unwrap();
-    let there = other.import(&mut text.as_slice()).unwrap();
+    let there = other.import(&mut text.as_slice()).unwrap().number;
     assert_eq!(other.run(there).unwrap().notes, notes);
 }
 
@@ -205,8 +206,7 @@ fn profiles_get_the_conditions_of_their_runs() {
 }
 
 fn store_id(store: &SqliteStore, name: &str) -> Id {
-    match store.find(name).unwrap() {
-        NamedDocument::Document(id) => id,
-        NamedDocument::Run(id) => panic!("{name} is run {id}"),
-    }
+    let id = store.find(name).unwrap();
+    assert_ne!(id.kind, DocumentKind::Run, "{name}");
+    id
 }

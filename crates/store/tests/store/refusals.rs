@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 use tarebench_core::documents::head::{DocumentKind, Id};
-use tarebench_store::{DocumentFilter, NamedDocument, SqliteStore, Store, StoreError};
+use tarebench_store::{DocumentFilter, SqliteStore, Store, StoreError};
 
 /// Names and contents of all files of a folder.
 fn contents(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
@@ -79,12 +79,13 @@ fn an_earlier_schema() {
         to_version(&path, version);
         let reader = SqliteStore::open_read_only(&path).unwrap();
         assert_eq!(reader.samples(1).unwrap(), [sample(0, 5)]);
-        assert_eq!(reader.documents(&DocumentFilter::default()).unwrap(), []);
+        let listed = reader.list(&DocumentFilter::default()).unwrap();
+        assert_eq!(listed.iter().map(|d| d.head.id()).collect::<Vec<_>>(), [Id::run(1)]);
         let b1 = Id { kind: DocumentKind::Bench, number: 1 };
-        assert!(matches!(reader.document(b1), Err(StoreError::NoSuchDocument { .. })));
-        assert!(matches!(reader.find("b1"), Err(StoreError::NoSuchDocument { .. })));
-        assert_eq!(reader.find("1").unwrap(), NamedDocument::Run(1));
-        assert_eq!(reader.document_claimant(b1).unwrap(), None);
+        assert!(matches!(reader.document(b1), Err(StoreError::NoSuch { .. })));
+        assert!(matches!(reader.find("b1"), Err(StoreError::NoSuch { .. })));
+        assert_eq!(reader.find("1").unwrap(), Id::run(1));
+        assert_eq!(reader.claimant(b1).unwrap(), None);
         let mut store = SqliteStore::open(&path).unwrap();
         assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
         let id = store.create_document(&head(1), &serde_json::json!(1)).unwrap();
@@ -197,5 +198,5 @@ fn writing_through_a_store_opened_for_reading() {
     let mut store = SqliteStore::open_read_only(&path).unwrap();
     assert_eq!(store.samples(1).unwrap(), [sample(0, 5)]);
     assert!(matches!(store.begin_run(&run(2)), Err(StoreError::ReadOnly { .. })));
-    assert!(matches!(store.remove(1), Err(StoreError::ReadOnly { .. })));
+    assert!(matches!(store.remove(Id::run(1)), Err(StoreError::ReadOnly { .. })));
 }

@@ -1,6 +1,7 @@
 //! Values that are read equal those that were written.
 
 use crate::backends::backends;
+use crate::data;
 use crate::data::{any_run, any_sample, profile, run, sample};
 use proptest::prelude::*;
 use std::time::Instant;
@@ -8,6 +9,7 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight, NoDuet};
 use tarebench_core::compare::gang::{GangMeans, GangSlices, SwitchTimes};
+use tarebench_core::documents::head::Id;
 use tarebench_core::run::data::Run;
 use tarebench_store::{Archive, SqliteStore, Store, StoreError};
 
@@ -50,24 +52,25 @@ proptest! {
             store.add_sample(id, sample).unwrap();
         }
         let mut document = Vec::new();
-        store.export(id).unwrap().write(&mut document).unwrap();
-        prop_assert_eq!(Archive::read(&mut document.as_slice()).unwrap(), store.export(id).unwrap());
+        let archive = data::archive(&*store, id);
+        archive.write(&mut document).unwrap();
+        prop_assert_eq!(&Archive::read(&mut document.as_slice()).unwrap(), &archive);
         // A sample at a time, it is the same text; and that of the fields in their order.
         let mut streamed = Vec::new();
-        store.write_archive(id, &mut streamed).unwrap().unwrap();
+        store.export(Id::run(id), &mut streamed).unwrap().unwrap();
         prop_assert_eq!(&streamed, &document);
-        prop_assert_eq!(serde_json::to_string(&store.export(id).unwrap()).unwrap() + "\n", String::from_utf8(document.clone()).unwrap());
+        prop_assert_eq!(serde_json::to_string(&archive).unwrap() + "\n", String::from_utf8(document.clone()).unwrap());
         // An earlier tare does not know of pauses.
         let version = if given.plan.probes.is_some() { 6 } else { 5 };
-        prop_assert_eq!(store.export(id).unwrap().version, version);
+        prop_assert_eq!(archive.version, version);
 
         let mut other = backend.empty();
         other.begin_run(&run(7)).unwrap();
-        let copy = other.import(&mut document.as_slice()).unwrap();
+        let copy = other.import(&mut document.as_slice()).unwrap().number;
         prop_assert_eq!(other.run(copy).unwrap(), in_store(&given, copy));
         prop_assert_eq!(&other.samples(copy).unwrap(), &samples);
         let mut again = Vec::new();
-        other.export(copy).unwrap().write(&mut again).unwrap();
+        data::archive(&*other, copy).write(&mut again).unwrap();
         prop_assert_eq!(again, document);
 }
     }
@@ -161,24 +164,24 @@ fn duets_are_kept_exported_and_imported() {
         let all = [duet(1), duet(4)];
         all.iter().for_each(|d| store.add_duet(id, d).unwrap());
         assert!(matches!(store.add_duet(id, &duet(4)), Err(StoreError::DuplicateSample { seq: 4, .. })));
-        assert!(matches!(store.add_duet(id + 1, &duet(4)), Err(StoreError::NoSuchRun { .. })));
+        assert!(matches!(store.add_duet(id + 1, &duet(4)), Err(StoreError::NoSuch { .. })));
         assert_eq!(duets(&*store, id), all);
         assert_eq!(store.samples(id).unwrap().len(), 1, "a duet is no sample");
         let mut text = Vec::new();
-        store.export(id).unwrap().write(&mut text).unwrap();
+        data::archive(&*store, id).write(&mut text).unwrap();
         let mut streamed = Vec::new();
-        store.write_archive(id, &mut streamed).unwrap().unwrap();
+        store.export(Id::run(id), &mut streamed).unwrap().unwrap();
         assert_eq!(streamed, text);
         // A writer that has no room for all of it.
         for room in [0, 10, text.len() / 2, text.len() - 1] {
             let mut short = vec![0; room];
-            let e = store.write_archive(id, &mut short.as_mut_slice()).unwrap().unwrap_err();
+            let e = store.export(Id::run(id), &mut short.as_mut_slice()).unwrap().unwrap_err();
             assert_eq!(e.kind(), std::io::ErrorKind::WriteZero);
             assert_eq!(short, text[..room]);
         }
-        assert!(matches!(store.write_archive(id + 1, &mut Vec::new()), Err(StoreError::NoSuchRun { .. })));
+        assert!(matches!(store.export(Id::run(id + 1), &mut Vec::new()), Err(StoreError::NoSuch { .. })));
         let mut other = backend.store();
-        let there = other.import(&mut text.as_slice()).unwrap();
+        let there = other.import(&mut text.as_slice()).unwrap().number;
         assert_eq!(duets(&*other, there), all);
         assert_eq!(Archive::read(&mut text.as_slice()).unwrap().duets, all);
         // Of a program that the plan does not have.
@@ -186,8 +189,8 @@ fn duets_are_kept_exported_and_imported() {
         let mut third = backend.store();
         let e = third.import(&mut bad.as_bytes()).unwrap_err().to_string();
         assert!(e.contains("series 2, but there are 2 programs"), "{e}");
-        store.remove(id).unwrap();
-        assert!(matches!(store.each_duet(id, &mut |_| {}), Err(StoreError::NoSuchRun { .. })));
+        store.remove(Id::run(id)).unwrap();
+        assert!(matches!(store.each_duet(id, &mut |_| {}), Err(StoreError::NoSuch { .. })));
     }
 }
 
@@ -216,8 +219,8 @@ fn samples_and_duets_are_added_together() {
         store.add_samples(id, &[]).unwrap();
         assert_eq!(store.samples(id).unwrap(), samples);
         assert_eq!(duets(&*store, id), all);
-        assert_eq!(store.runs(&Default::default()).unwrap()[0].counted, 298);
-        assert!(matches!(store.add_samples(id + 1, &samples[..1]), Err(StoreError::NoSuchRun { .. })));
-        assert!(matches!(store.add_duets(id + 1, &all[..1]), Err(StoreError::NoSuchRun { .. })));
+        assert_eq!(store.list(&Default::default()).unwrap()[0].counted, Some(298));
+        assert!(matches!(store.add_samples(id + 1, &samples[..1]), Err(StoreError::NoSuch { .. })));
+        assert!(matches!(store.add_duets(id + 1, &all[..1]), Err(StoreError::NoSuch { .. })));
     }
 }

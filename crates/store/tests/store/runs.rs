@@ -9,16 +9,16 @@ use std::path::Path;
 use std::process::Stdio;
 use tarebench_core::base::name::Name;
 use tarebench_core::base::units::Nanos;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::profile::recording::{RecordedTask, RecordingChunk, Slice};
 use tarebench_core::run::notes::{KeptBefore, Note};
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_store::{ProfileArchive, RunFilter, SqliteStore, Store, StoreError, default_path};
+use tarebench_store::{DocumentFilter, ProfileArchive, SqliteStore, Store, StoreError, default_path};
 
 fn no_such_run<T: std::fmt::Debug>(r: Result<T, StoreError>) {
-    assert!(matches!(r, Err(StoreError::NoSuchRun { .. })), "{r:?}");
+    assert!(matches!(r, Err(StoreError::NoSuch { .. })), "{r:?}");
 }
 
 #[test]
@@ -33,21 +33,29 @@ fn runs_are_listed_by_tag_and_number() {
                 store.add_sample(id, &sample(seq, 1)).unwrap();
             }
         }
-        store.set_status(2, Status::Finished).unwrap();
-        let all = store.runs(&RunFilter::default()).unwrap();
-        assert_eq!(all.iter().map(|r| (r.id, r.counted)).collect::<Vec<_>>(), [(3, 3), (2, 2), (1, 1)]);
+        store.set_status(Id::run(2), Status::Finished).unwrap();
+        let all = store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap();
+        assert_eq!(
+            all.iter().map(|r| (r.head.number, r.counted)).collect::<Vec<_>>(),
+            [3, 2, 1].map(|n| (n, Some(n as u64)))
+        );
         let second = &all[1];
-        assert_eq!((second.status, second.uuid.as_str()), (Status::Finished, run(2).uuid.as_str()));
-        assert_eq!((second.programs.join(" "), second.host.as_str()), ("true false".to_owned(), "box"));
-        assert_eq!((second.created, second.tags["n"].as_str()), (Nanos(1_700_000_000_000_000_000), "2"));
+        assert_eq!((second.head.status, second.head.uuid.as_str()), (Status::Finished, run(2).uuid.as_str()));
+        assert_eq!((second.programs.join(" "), second.head.machine.as_str()), ("true false".to_owned(), "box"));
+        assert_eq!(second.head, store.run(2).unwrap().head());
+        assert_eq!((second.head.created, second.head.tags["n"].as_str()), (Nanos(1_700_000_000_000_000_000), "2"));
 
         let tag = |k: &str, v: &str| (k.to_owned(), v.to_owned());
-        let mut filter = RunFilter { tags: [tag("build", "a")].into(), limit: Some(2) };
-        assert_eq!(store.runs(&filter).unwrap(), all[..2]);
+        let mut filter = DocumentFilter {
+            tags: [tag("build", "a")].into(),
+            limit: Some(2),
+            ..DocumentFilter::of_kind(DocumentKind::Run)
+        };
+        assert_eq!(store.list(&filter).unwrap(), all[..2]);
         filter.tags.extend([tag("n", "1")]);
-        assert_eq!(store.runs(&filter).unwrap(), all[2..]);
+        assert_eq!(store.list(&filter).unwrap(), all[2..]);
         filter.tags.extend([tag("n", "x")]);
-        assert_eq!(store.runs(&filter).unwrap(), []);
+        assert_eq!(store.list(&filter).unwrap(), []);
     }
 }
 
@@ -55,26 +63,26 @@ fn runs_are_listed_by_tag_and_number() {
 fn a_run_is_found_by_what_a_user_says() {
     for backend in backends() {
         let mut store = backend.store();
-        no_such_run(store.resolve("last"));
+        no_such_run(store.find("last"));
         for uuid in [0xabcd_0000_u128 << 96, 0xabcd_1000 << 96, 0x1234_5000 << 96, 0xffff_ffff << 96] {
             store.begin_run(&run(uuid)).unwrap();
         }
         let found = |store: &dyn Store, texts: &[&str]| -> Vec<i64> {
-            texts.iter().map(|text| store.resolve(text).unwrap()).collect()
+            texts.iter().map(|text| store.find(text).unwrap().number).collect()
         };
         assert_eq!(found(&*store, &["last", "2", "abcd1", "ABCD1", "1234", "ffff"]), [4, 2, 2, 2, 3, 4]);
         assert_eq!(found(&*store, &[&run(0xabcd_0000 << 96).uuid]), [1]);
         // Digits of a uuid are no number.
         assert_eq!(store.begin_run(&run(0x3)).unwrap(), 5);
         assert_eq!(found(&*store, &["0000", &run(0x3).uuid, "3"]), [5, 5, 3]);
-        match store.resolve("abcd").unwrap_err() {
+        match store.find("abcd").unwrap_err() {
             StoreError::AmbiguousRun { runs, .. } => assert_eq!(runs, [1, 2]),
             e => panic!("{e}"),
         }
         for text in
             ["", "0", "-1", "6", "05", "+5", "99999999999999999999999", "abc", "Last", "abcd%", "'; --", "é", "fffff0"]
         {
-            no_such_run(store.resolve(text));
+            no_such_run(store.find(text));
         }
     }
 }
@@ -88,13 +96,15 @@ fn changes_need_their_run() {
     for backend in backends() {
         let mut store = backend.store();
         no_such_run(store.add_sample(1, &sample(0, 1)));
-        no_such_run(store.set_status(1, Status::Finished));
+        no_such_run(store.set_status(Id::run(1), Status::Finished));
         no_such_run(store.set_run_count(1, RunCount::Fixed(3)));
         no_such_run(store.add_note(1, &note("a", "b")));
-        no_such_run(store.remove(1));
+        no_such_run(store.remove(Id::run(1)));
         no_such_run(store.run(1));
         no_such_run(store.samples(1));
-        no_such_run(store.export(1));
+        no_such_run(store.export(Id::run(1), &mut Vec::new()));
+        no_such_run(store.head(Id::run(1)));
+        no_such_run(store.document(Id::run(1)));
 
         let id = store.begin_run(&run(1)).unwrap();
         let notes = [
@@ -113,7 +123,7 @@ fn changes_need_their_run() {
         assert!(matches!(store.add_sample(id, &sample(0, 2)), Err(StoreError::DuplicateSample { run: 1, seq: 0 })));
         assert_eq!(store.samples(id).unwrap(), [sample(0, 1)]);
         match store.begin_run(&run(1)).unwrap_err() {
-            StoreError::Duplicate { run: there, .. } => assert_eq!(there, id),
+            StoreError::Duplicate { id: there, .. } => assert_eq!(there, Id::run(id)),
             e => panic!("{e}"),
         }
     }
@@ -149,7 +159,7 @@ fn what_cannot_be_read_back_is_not_stored() {
         for run in [infinite, nameless] {
             assert!(matches!(store.begin_run(&run), Err(StoreError::Unstorable { .. })));
         }
-        assert_eq!(store.runs(&RunFilter::default()).unwrap(), []);
+        assert_eq!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap(), []);
     }
 }
 
@@ -168,10 +178,10 @@ fn a_removed_run_leaves_nothing_behind() {
         |table: &str| -> i64 { looking.query_row(&format!("SELECT count(*) FROM {table}"), [], |r| r.get(0)).unwrap() };
     let pages = || -> i64 { looking.query_row("PRAGMA page_count", [], |r| r.get(0)).unwrap() };
     let before = pages();
-    store.remove(2).unwrap();
+    store.remove(Id::run(2)).unwrap();
     assert_eq!((count("run"), count("sample"), count("daemon"), count("host")), (1, 10, 10_000, 1));
     assert!(pages() < before * 2 / 3, "{before} pages before, {} after", pages());
-    store.remove(1).unwrap();
+    store.remove(Id::run(1)).unwrap();
     for table in ["run", "sample", "daemon", "host", "tag", "run_note", "claim"] {
         assert_eq!(count(table), 0, "{table}");
     }
@@ -200,9 +210,14 @@ fn profiles_are_kept_by_name_version_and_machine() {
         let version = |label: &str| store.profile(label).unwrap().map(|p| p.version);
         assert_eq!([version("a"), version("a@1"), version("a@2"), version("a@3")], [Some(2), Some(1), Some(2), None]);
         assert_eq!(store.newest_profile("m").unwrap().unwrap().label(), "a@2");
-        assert_eq!((store.remove_profile("a@2").unwrap(), store.remove_profile("a@2").unwrap()), (1, 0));
+        assert_eq!(store.versions("a@2").unwrap(), []);
+        store.remove(store.find("a@2").unwrap()).unwrap();
+        no_such_run(store.find("a@2"));
         assert_eq!(saved(&mut *store, &Profile { version: 7, ..a }), 7);
-        assert_eq!((store.remove_profile("a").unwrap(), store.remove_profile("a").unwrap()), (2, 0));
+        let versions = store.versions("a").unwrap();
+        assert_eq!(versions.len(), 2);
+        versions.into_iter().for_each(|id| store.remove(id).unwrap());
+        no_such_run(store.versions("a"));
         assert_eq!(store.newest_profile("m").unwrap().unwrap().name, "b");
         // A profile as a document.
         let mut text = Vec::new();
@@ -232,14 +247,14 @@ fn a_recording_is_kept_in_order_and_travels_with_its_run() {
         }
         let all = vec![chunk(3), chunk(1), chunk(2)];
         assert_eq!(store.chunks(id).unwrap(), all);
-        assert!(matches!(store.add_chunk(99, &chunk(1)), Err(StoreError::NoSuchRun { .. })));
-        assert!(matches!(store.chunks(99), Err(StoreError::NoSuchRun { .. })));
+        assert!(matches!(store.add_chunk(99, &chunk(1)), Err(StoreError::NoSuch { .. })));
+        assert!(matches!(store.chunks(99), Err(StoreError::NoSuch { .. })));
         let mut text = Vec::new();
-        store.export(id).unwrap().write(&mut text).unwrap();
-        store.remove(id).unwrap();
-        let again = store.import(&mut text.as_slice()).unwrap();
+        store.export(Id::run(id), &mut text).unwrap().unwrap();
+        store.remove(Id::run(id)).unwrap();
+        let again = store.import(&mut text.as_slice()).unwrap().number;
         assert_eq!(store.chunks(again).unwrap(), all);
-        store.remove(again).unwrap();
+        store.remove(Id::run(again)).unwrap();
         let wrong = String::from_utf8(text).unwrap().replacen("[0,3]", "[1,3]", 1);
         assert!(matches!(store.import(&mut wrong.as_bytes()), Err(StoreError::BadArchive { .. })));
     }
@@ -270,7 +285,7 @@ fn others_may_not_look_into_it() {
         assert_eq!(mode(&file.unwrap().path()), 0o600);
     }
     let reader = SqliteStore::open_read_only(&path).unwrap();
-    assert_eq!(reader.resolve("last").unwrap(), 1);
+    assert_eq!(reader.find("last").unwrap(), Id::run(1));
     assert_eq!(reader.path(), path);
 }
 

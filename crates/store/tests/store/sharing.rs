@@ -4,15 +4,16 @@ use crate::backends::{Place, backends};
 use crate::children::child;
 use crate::data;
 use std::process::Stdio;
-use tarebench_store::{Claimant, RunFilter, SqliteStore, Store, StoreError};
+use tarebench_core::documents::head::{DocumentKind, Id};
+use tarebench_store::{Claimant, DocumentFilter, SqliteStore, Store, StoreError};
 
 const SAMPLES: u32 = 40;
 
 fn check(place: &Place, writers: u64) {
     let store = place.open();
-    assert_eq!(store.runs(&RunFilter::default()).unwrap().len() as u64, writers);
+    assert_eq!(store.list(&DocumentFilter::of_kind(DocumentKind::Run)).unwrap().len() as u64, writers);
     for writer in 0..writers {
-        let samples = store.samples(store.resolve(&data::uuid(writer.into())).unwrap()).unwrap();
+        let samples = store.samples(store.find(&data::uuid(writer.into())).unwrap().number).unwrap();
         let expected: Vec<_> = (0..SAMPLES).map(|seq| data::sample(seq, 20)).collect();
         assert!(samples == expected, "writer {writer}: {} samples", samples.len());
     }
@@ -97,30 +98,30 @@ fn a_claim_keeps_others_out_until_its_process_is_gone() {
         let (one, two) = (process(1, "b", "h"), process(2, "b", "h"));
         let (alive, dead) = (|_: &Claimant| true, |_: &Claimant| false);
 
-        assert_eq!(store.claimant(id).unwrap(), None);
-        store.claim(id, &one, &alive).unwrap();
-        store.claim(id, &one, &alive).unwrap();
-        match other.claim(id, &two, &alive).unwrap_err() {
-            StoreError::Claimed { run, by } => assert_eq!((run, &by), (id, &one)),
+        assert_eq!(store.claimant(Id::run(id)).unwrap(), None);
+        store.claim(Id::run(id), &one, &alive).unwrap();
+        store.claim(Id::run(id), &one, &alive).unwrap();
+        match other.claim(Id::run(id), &two, &alive).unwrap_err() {
+            StoreError::Claimed { id: there, by } => assert_eq!((there, &by), (Id::run(id), &one)),
             e => panic!("{e}"),
         }
-        other.release(id, &two).unwrap();
-        assert_eq!(other.claimant(id).unwrap().as_ref(), Some(&one));
+        other.release(Id::run(id), &two).unwrap();
+        assert_eq!(other.claimant(Id::run(id)).unwrap().as_ref(), Some(&one));
 
-        other.claim(id, &two, &|c| c.pid != 1).unwrap();
-        assert_eq!(store.claimant(id).unwrap().as_ref(), Some(&two));
-        store.release(id, &one).unwrap();
-        assert!(matches!(store.claim(id, &one, &alive), Err(StoreError::Claimed { .. })));
+        other.claim(Id::run(id), &two, &|c| c.pid != 1).unwrap();
+        assert_eq!(store.claimant(Id::run(id)).unwrap().as_ref(), Some(&two));
+        store.release(Id::run(id), &one).unwrap();
+        assert!(matches!(store.claim(Id::run(id), &one, &alive), Err(StoreError::Claimed { .. })));
 
         // After a boot, whatever has the number is another process.
         let reborn = process(2, "c", "h");
-        store.claim(id, &reborn, &alive).unwrap();
+        store.claim(Id::run(id), &reborn, &alive).unwrap();
         // Processes of another machine cannot be checked.
-        assert!(matches!(store.claim(id, &process(2, "d", "g"), &dead), Err(StoreError::Claimed { .. })));
-        store.release(id, &reborn).unwrap();
-        assert_eq!(store.claimant(id).unwrap(), None);
-        assert!(matches!(store.claim(id + 1, &one, &dead), Err(StoreError::NoSuchRun { .. })));
-        store.claim(id, &one, &alive).unwrap();
-        store.remove(id).unwrap();
+        assert!(matches!(store.claim(Id::run(id), &process(2, "d", "g"), &dead), Err(StoreError::Claimed { .. })));
+        store.release(Id::run(id), &reborn).unwrap();
+        assert_eq!(store.claimant(Id::run(id)).unwrap(), None);
+        assert!(matches!(store.claim(Id::run(id + 1), &one, &dead), Err(StoreError::NoSuch { .. })));
+        store.claim(Id::run(id), &one, &alive).unwrap();
+        store.remove(Id::run(id)).unwrap();
     }
 }

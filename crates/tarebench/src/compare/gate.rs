@@ -18,7 +18,7 @@ use tarebench_core::compare::gate::{Gate, GatePlan, GateReport, MeasuredBenchmar
 use tarebench_core::compare::gate_rule;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id, Status};
 use tarebench_core::run::plan::RunPlan;
-use tarebench_store::{Claimant, NamedDocument, SqliteStore, Store};
+use tarebench_store::{Claimant, SqliteStore, Store};
 use tarebench_sys::signals::Signals;
 
 /// A gate to be measured.
@@ -98,7 +98,7 @@ fn forget_run(measured: &mut MeasuredBenchmark) {
 /// [`GateError`]; also if it is finished, of another machine, or another process measures it. An imported gate cannot be resumed.
 pub fn resume(id: Id, place: &mut StorePlace, signals: &Signals, watch: Watch<'_>) -> Result<MeasuredGate, GateError> {
     let store = place.store().ok_or(DocumentError::NoStore(id))?;
-    if store.imported(NamedDocument::Document(id))?.is_some() {
+    if store.imported(id)?.is_some() {
         return Err(GateError::Imported(id));
     }
     let (stored, claim) = documents::claim_for_resume(store, id)?;
@@ -140,12 +140,5 @@ fn session(
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, Gate), GateError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Gate {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Gate.noun())).into());
-    }
-    let gate: Gate = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
-    gate.check().map_err(|e| bad(e.to_string()))?;
-    Ok((document.head, gate))
+    Ok(documents::whole(store, id, DocumentKind::Gate, Gate::check)?)
 }

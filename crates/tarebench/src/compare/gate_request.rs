@@ -22,7 +22,6 @@ use tarebench_core::documents::head::{Id, Status};
 use tarebench_core::quiet::data::{PROBE_PERIOD, ProbePlan, QUIET_LIMIT};
 use tarebench_core::run::plan::{Command, Order, ProfileChoice, Program, RunCount, RunPlan};
 use tarebench_core::sample::probes::GateRule;
-use tarebench_store::NamedDocument;
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{SysError, topology};
 
@@ -161,7 +160,7 @@ pub fn resume(
     if head.status == Status::Finished {
         return Err(GateError::from(DocumentError::Finished(id)).into());
     }
-    if store.imported(NamedDocument::Document(id)).map_err(GateError::from)?.is_some() {
+    if store.imported(id).map_err(GateError::from)?.is_some() {
         return Err(GateError::Imported(id).into());
     }
     let _held = watch_builds(watch, |news| check_again(&stored, signals, news))?;

@@ -1,6 +1,6 @@
 //! The gates of a store, as the history of benchmarks needs them.
 
-use crate::documents::DocumentError;
+use crate::documents::{DocumentError, whole};
 use tarebench_core::compare::gate::Gate;
 use tarebench_core::compare::history::HistoryGate;
 use tarebench_core::documents::head::DocumentKind;
@@ -11,19 +11,13 @@ use tarebench_store::{DocumentFilter, Store, StoreError};
 /// # Errors
 /// Those of the store; if the content of a gate is damaged.
 pub fn gates(store: &dyn Store) -> Result<Vec<HistoryGate>, DocumentError> {
-    let filter = DocumentFilter { kind: Some(DocumentKind::Gate), ..DocumentFilter::default() };
     let mut gates = Vec::new();
-    for summary in store.documents(&filter)? {
-        let id = summary.head.id();
-        let document = match store.document(id) {
+    for summary in store.list(&DocumentFilter::of_kind(DocumentKind::Gate))? {
+        let (head, gate) = match whole(store, summary.head.id(), DocumentKind::Gate, Gate::check) {
             // Removed by another process meanwhile.
-            Err(StoreError::NoSuchDocument { .. }) => continue,
+            Err(DocumentError::Store(StoreError::NoSuch { .. })) => continue,
             other => other?,
         };
-        let bad = |cause: String| DocumentError::Content { id, cause };
-        let gate: Gate = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
-        gate.check().map_err(|e| bad(e.to_string()))?;
-        let head = document.head;
         gates.push(HistoryGate {
             number: head.number,
             created: head.created,

@@ -6,7 +6,7 @@ use tarebench_core::documents::head::{DocumentKind, Id};
 use tarebench_core::run::compared::program_identity;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::plan::{Command, Program};
-use tarebench_store::{RunFilter, Store, StoreError};
+use tarebench_store::{DocumentFilter, Store, StoreError};
 
 /// A run, or a program in it.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub(crate) fn resolve(store: &dyn Store, text: &str) -> Result<NamedRun, StoredC
     match text.parse::<Id>() {
         Ok(id) if id.kind != DocumentKind::Run => Err(StoredCompareError::NotARun(id)),
         _ if text.starts_with(TAG) => Err(StoredCompareError::NoTag(text.to_owned())),
-        _ => Err(StoreError::NoSuchRun { path: store.path().to_owned(), run: text.to_owned() }.into()),
+        _ => Err(StoreError::NoSuch { path: store.path().to_owned(), what: format!("run {text:?}") }.into()),
     }
 }
 
@@ -81,14 +81,11 @@ const TAG: &str = "tag:";
 fn find_run(store: &dyn Store, text: &str) -> Result<Option<i64>, StoreError> {
     if let Some((key, value)) = text.strip_prefix(TAG).and_then(|tag| tag.split_once('=')) {
         let tags = BTreeMap::from([(key.to_owned(), value.to_owned())]);
-        let newest = store.runs(&RunFilter { tags, limit: Some(1) })?;
-        return Ok(newest.first().map(|r| r.id));
+        let newest =
+            store.list(&DocumentFilter { tags, limit: Some(1), ..DocumentFilter::of_kind(DocumentKind::Run) })?;
+        return Ok(newest.first().map(|r| r.head.number));
     }
-    match store.resolve(text) {
-        Ok(id) => Ok(Some(id)),
-        Err(StoreError::NoSuchRun { .. }) => Ok(None),
-        Err(e) => Err(e),
-    }
+    Ok(store.find_kind(DocumentKind::Run, text)?.map(|id| id.number))
 }
 
 fn timed_run(store: &dyn Store, id: i64) -> Result<Run, StoredCompareError> {

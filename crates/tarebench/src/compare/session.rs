@@ -12,7 +12,7 @@ use tarebench_core::compare::blocks::{Blocks, blocks};
 use tarebench_core::compare::duet::{AloneEvidence, NoDuet};
 use tarebench_core::compare::gate::{CorrectedSide, CorrectedSides, GateBenchmark, MeasuredBenchmark, SideTimes};
 use tarebench_core::compare::gate_rule;
-use tarebench_core::documents::head::{Id, Status};
+use tarebench_core::documents::head::{DocumentKind, Id, Status};
 use tarebench_core::documents::progress::GateStep;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::last_words::LastWords;
@@ -149,7 +149,7 @@ impl<'a> GateSession<'a> {
     fn save(&mut self) -> Result<(), GateError> {
         let doc = content(&self.document)?;
         let id = self.id;
-        Ok(self.store()?.set_document(id, Status::Unfinished, Some(&doc))?)
+        Ok(self.store()?.set_document(id, Status::Unfinished, &doc)?)
     }
 
     /// What is left of the budgets; `None` without any.
@@ -200,14 +200,11 @@ impl<'a> GateSession<'a> {
             return Ok(());
         };
         let store = self.store()?;
-        let run = match store.resolve(&uuid) {
-            Ok(run) => store.run(run)?,
-            Err(StoreError::NoSuchRun { .. }) => {
-                self.forget(index);
-                return Ok(());
-            }
-            Err(e) => return Err(e.into()),
+        let Some(found) = store.find_kind(DocumentKind::Run, &uuid)? else {
+            self.forget(index);
+            return Ok(());
         };
+        let run = store.run(found.number)?;
         let blocks = run.plan.max_runs();
         let was_finished = run.status == Status::Finished;
         if !was_finished {

@@ -2,7 +2,7 @@
 
 use crate::compare::named::{NamedRun, resolve};
 pub use crate::compare::stored_error::StoredCompareError;
-use crate::documents::DocumentError;
+use crate::documents::{DocumentError, whole};
 use crate::run::samples::SamplesAlone;
 use crate::run::session::{load as load_run, new_uuid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use tarebench_core::machine::conditions::fingerprint;
 use tarebench_core::run::compared::{block_counters, block_metrics, block_ratios, compared_run, past_run, side};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::report::data::RunReport;
-use tarebench_store::{RunFilter, Store, StoreError, content};
+use tarebench_store::{DocumentFilter, Store, StoreError, content};
 use tarebench_sys::clock;
 
 /// A comparison of stored runs to be made.
@@ -253,31 +253,33 @@ fn counterpart(other: &NamedRun, program: u32, reference: &NamedRun, ours: &[u32
 /// What the newest other runs of the machines of these runs say of their programs. Runs that cannot be read are left out.
 fn history(store: &dyn Store, compared: &[ComparedRun]) -> Result<Vec<PastRun>, StoreError> {
     let most = MOST_PAST_RUNS + compared.len();
-    let newest = store.runs(&RunFilter { limit: u32::try_from(most).ok(), ..RunFilter::default() })?;
+    let newest = store
+        .list(&DocumentFilter { limit: u32::try_from(most).ok(), ..DocumentFilter::of_kind(DocumentKind::Run) })?;
     let fingerprints: BTreeSet<&str> = compared.iter().map(|r| r.conditions.fingerprint()).collect();
     let is_past =
         |run: &Run| run.plan.purpose.is_none() && fingerprints.contains(fingerprint(&run.host, &run.factors).as_str());
     let mut found = Vec::new();
     let mut samples = 0;
-    let others = newest.into_iter().filter(|s| compared.iter().all(|r| r.uuid != s.uuid) && s.counted > 0);
-    for summary in others.take(MOST_PAST_RUNS) {
+    let others = newest.into_iter().filter(|s| compared.iter().all(|r| r.uuid != s.head.uuid));
+    let counted = others.map(|s| (s.head.number, s.counted.unwrap_or(0))).filter(|(_, counted)| *counted > 0);
+    for (number, counted) in counted.take(MOST_PAST_RUNS) {
         if samples >= ENOUGH_PAST_SAMPLES {
             break;
         }
-        if summary.counted > LARGEST_PAST_RUN {
+        if counted > LARGEST_PAST_RUN {
             continue;
         }
-        let past = store.run(summary.id).and_then(|run| match is_past(&run) {
-            true => past_run(&run, &SamplesAlone { store, run: summary.id }).map(Some),
+        let past = store.run(number).and_then(|run| match is_past(&run) {
+            true => past_run(&run, &SamplesAlone { store, run: number }).map(Some),
             false => Ok(None),
         });
         match past {
             Ok(past) => {
-                samples += past.as_ref().map_or(0, |_| summary.counted);
+                samples += past.as_ref().map_or(0, |_| counted);
                 found.extend(past);
             }
             // Another process has removed it, or it is damaged; it is not what was asked for.
-            Err(StoreError::NoSuchRun { .. } | StoreError::Corrupt { .. }) => {}
+            Err(StoreError::NoSuch { .. } | StoreError::Corrupt { .. }) => {}
             Err(e) => return Err(e),
         }
     }
@@ -333,12 +335,5 @@ pub fn keep(
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, StoredComparison), DocumentError> {
-    let document = store.document(id)?;
-    let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Comparison {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Comparison.noun())));
-    }
-    let comparison: StoredComparison = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
-    comparison.check().map_err(|e| bad(e.to_string()))?;
-    Ok((document.head, comparison))
+    whole(store, id, DocumentKind::Comparison, StoredComparison::check)
 }

@@ -99,7 +99,7 @@ pub fn import(
     let id = store.create_document(&head, &content(&plan)?)?;
     let blob = Some(blob::durations(&durations));
     store.append_part(id, &tarebench_store::DocumentPart { doc: content(&NoisePart::Phases(series))?, blob })?;
-    store.set_document(id, Status::Finished, None)?;
+    store.set_status(id, Status::Finished)?;
     Ok(id)
 }
 

@@ -347,11 +347,8 @@ pub fn failed(noise: &Noise) -> Option<&Series> {
 /// # Errors
 /// Those of the store; if the document is of another kind, or damaged.
 pub fn load(store: &dyn Store, id: Id) -> Result<(DocumentHead, Noise), DocumentError> {
-    let document = store.document(id)?;
+    let document = documents::of_kind(store, id, DocumentKind::Noise)?;
     let bad = |cause: String| DocumentError::Content { id, cause };
-    if id.kind != DocumentKind::Noise {
-        return Err(bad(format!("it is a {}, expected a {}", id.kind.noun(), DocumentKind::Noise.noun())));
-    }
     let plan = serde_json::from_value(document.doc).map_err(|e| bad(e.to_string()))?;
     let mut noise = Noise { plan, calibration: None, phases: Vec::new() };
     for (n, part) in document.parts.into_iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::time::Instant;
+use tarebench_core::documents::head::Id;
 
 /// Stores so many finished short parts of a profile.
 fn learned_often(store: &mut dyn Store, name: &str, times: i64) {
@@ -17,7 +18,7 @@ fn learned_often(store: &mut dyn Store, name: &str, times: i64) {
     let first = session::new_run(plan(&active, short, Stage::Short, "attempt"), PtSource::ExitRecords, Vec::new());
     for _ in 0..times {
         let id = store.begin_run(&Run { uuid: session::new_uuid(), ..first.clone() }).unwrap();
-        store.set_status(id, Status::Finished).unwrap();
+        store.set_status(Id::run(id), Status::Finished).unwrap();
     }
 }
 
@@ -40,8 +41,8 @@ fn unfinished_profiles_are_named_once() {
     let mut store = SqliteStore::in_memory().unwrap();
     learned_often(&mut store, "done", 2);
     learned_often(&mut store, "open", 3);
-    store.set_status(5, Status::Interrupted).unwrap();
-    store.set_status(4, Status::Interrupted).unwrap();
-    store.set_status(3, Status::Interrupted).unwrap();
+    store.set_status(Id::run(5), Status::Interrupted).unwrap();
+    store.set_status(Id::run(4), Status::Interrupted).unwrap();
+    store.set_status(Id::run(3), Status::Interrupted).unwrap();
     assert_eq!(unfinished(&store).unwrap(), ["open"]);
 }

@@ -10,7 +10,7 @@ use tarebench_bpf::KernelTypes;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::Duet;
-use tarebench_core::documents::head::Status;
+use tarebench_core::documents::head::{Id, Status};
 use tarebench_core::machine::data::{Host, Standing};
 use tarebench_core::profile::data::Profile;
 use tarebench_core::quiet::data::QuietLevels;
@@ -34,7 +34,7 @@ use tarebench_run::process_time::PtCollector;
 use tarebench_run::runner::{Ending, RunPart, RunSoFar, Runner};
 pub use tarebench_run::runner::{FailedCleanup, RunEvent, StopReason};
 use tarebench_run::sample::Collectors;
-use tarebench_store::{Claimant, NamedDocument, Store, StoreError};
+use tarebench_store::{Claimant, Store, StoreError};
 use tarebench_sys::cgroup_limits::CgroupLimitFiles;
 use tarebench_sys::clock::{self, CounterRate};
 use tarebench_sys::process;
@@ -357,7 +357,7 @@ pub(crate) fn claim_for_resume(
     let now = tarebench_host::host::describe(Path::new("/"));
     check_resumable(&run, &now)?;
     let claim = claimant(&now);
-    store.claim(id, &claim, &is_alive)?;
+    store.claim(Id::run(id), &claim, &is_alive)?;
     let mut notes = Vec::new();
     if now.boot != run.host.boot || now.kernel != run.host.kernel {
         notes.push(Note::Rebooted { kernel: now.kernel, there });
@@ -365,7 +365,7 @@ pub(crate) fn claim_for_resume(
     notes.push(Note::Resumed { at: Some(clock::realtime()), there });
     notes.iter().try_for_each(|note| store.add_note(id, note))?;
     run.notes.extend(notes);
-    store.set_status(id, Status::Unfinished)?;
+    store.set_status(Id::run(id), Status::Unfinished)?;
     run.status = Status::Unfinished;
     Ok((run, claim))
 }
@@ -400,7 +400,7 @@ pub fn imported_plan(store: &dyn Store, id: i64) -> Result<Option<ImportedPlan>,
     }
     run.plan.check_order()?;
     check_resumable(&run, &tarebench_host::host::describe(Path::new("/")))?;
-    let imported = store.imported(NamedDocument::Run(id))?;
+    let imported = store.imported(Id::run(id))?;
     Ok(imported.map(|imported| ImportedPlan { run: id, imported, plan: run.plan }))
 }
 
@@ -429,7 +429,7 @@ fn new_run_on(host: Host, plan: RunPlan, pt_source: PtSource, pt_source_notes: V
 pub(crate) fn begin(run: &mut Run, store: &mut dyn Store) -> Result<Claimant, SessionError> {
     let claim = claimant(&run.host);
     run.id = store.begin_run(run)?;
-    store.claim(run.id, &claim, &is_alive)?;
+    store.claim(Id::run(run.id), &claim, &is_alive)?;
     Ok(claim)
 }
 
@@ -472,7 +472,7 @@ pub fn extend(
     if run.plan.purpose.is_some() {
         return Err(SessionError::NotResumable(format!("run {id} is a recording of the machine, not of programs")));
     }
-    if let Some(imported) = store.imported(NamedDocument::Run(id))? {
+    if let Some(imported) = store.imported(Id::run(id))? {
         return Err(SessionError::Imported(vec![ImportedPlan { run: id, imported, plan: run.plan }]));
     }
     let longer = RunPlan { runs, ..run.plan.clone() };
@@ -482,9 +482,9 @@ pub fn extend(
         return Err(SessionError::NotResumable(text));
     }
     // From here on no other process measures it; the session takes over this process's own claim.
-    store.claim(id, &claimant(&host), &is_alive)?;
+    store.claim(Id::run(id), &claimant(&host), &is_alive)?;
     store.set_run_count(id, runs)?;
-    store.set_status(id, Status::Unfinished)?;
+    store.set_status(Id::run(id), Status::Unfinished)?;
     continue_run(id, place, signals, watch)
 }
 
@@ -631,7 +631,9 @@ fn run_session(
     };
     if let Some(store) = place.store() {
         // If this fails, the run merely stays marked unfinished, which is what it looks like after a kill, too.
-        let marked = noted.and_then(|()| store.set_status(id, run.status)).and_then(|()| store.release(id, claim));
+        let marked = noted
+            .and_then(|()| store.set_status(Id::run(id), run.status))
+            .and_then(|()| store.release(Id::run(id), claim));
         // A store that refuses samples also refuses notes: one message is enough.
         if let Err(e) = marked
             && !matches!(ending.why, StopReason::NotKept(_))

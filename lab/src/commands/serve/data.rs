@@ -8,10 +8,10 @@ use crate::pages::page::overview::{CampaignProgress, LabFailure};
 use crate::server::Lab;
 use std::collections::BTreeMap;
 use tarebench::core::base::units::Nanos;
-use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::core::documents::head::DocumentKind;
 use tarebench::render::documents::list::DocumentRow;
-use tarebench::store::{DocumentFilter, RunFilter, Store};
-use tarebench_cli::output;
+use tarebench::store::{DocumentFilter, Store};
+use tarebench_cli::documents::list::row;
 
 /// Campaigns that have ended on the first page, unless all are asked for.
 const ENDED: usize = 30;
@@ -138,42 +138,8 @@ pub fn results(store: &dyn Store, tag: Option<&str>, runs_only: bool) -> Result<
         tag.split_once('=').map_or_else(|| (tag.to_owned(), String::new()), |(k, v)| (k.to_owned(), v.to_owned()))
     };
     let tags: BTreeMap<String, String> = tag.map(pair).into_iter().collect();
-    let limit = Some(RESULTS);
-    let mut rows = Vec::new();
-    for r in store.runs(&RunFilter { tags: tags.clone(), limit })? {
-        let id = Id { kind: DocumentKind::Run, number: r.id };
-        rows.push((
-            r.created,
-            DocumentRow {
-                id,
-                created: output::local_time(r.created),
-                status: r.status,
-                titles: if r.programs.is_empty() { vec!["(recording of daemons)".to_owned()] } else { r.programs },
-                samples: Some(r.counted),
-                machine: r.host,
-                tags: r.tags,
-            },
-        ));
-    }
-    let documents =
-        if runs_only { Vec::new() } else { store.documents(&DocumentFilter { kind: None, tags, limit })? };
-    for summary in documents {
-        let head = summary.head;
-        rows.push((
-            head.created,
-            DocumentRow {
-                id: head.id(),
-                created: output::local_time(head.created),
-                status: head.status,
-                titles: vec![head.title],
-                samples: None,
-                machine: head.machine,
-                tags: head.tags,
-            },
-        ));
-    }
-    rows.sort_by_key(|(created, _)| std::cmp::Reverse(*created));
-    let more = rows.len() >= RESULTS as usize;
-    rows.truncate(RESULTS as usize);
-    Ok((rows.into_iter().map(|(_, row)| row).collect(), more))
+    let kind = runs_only.then_some(DocumentKind::Run);
+    let found = store.list(&DocumentFilter { kind, tags, limit: Some(RESULTS) })?;
+    let more = found.len() >= RESULTS as usize;
+    Ok((found.into_iter().map(row).collect(), more))
 }

@@ -6,23 +6,24 @@ use tarebench::compare::stored::{StoredRequest, compare, head};
 use tarebench::core::compare::history::{HistoryPlan, report as history_report};
 use tarebench::core::compare::stored::StoredPlan;
 use tarebench::core::compare::stored_report;
+use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::render::compare::history::page as history_page;
 use tarebench::render::compare::stored;
 use tarebench::report::style::Style;
 use tarebench::report::web::html;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 use tarebench::sys::clock;
 use tarebench_cli::args::hints::hints;
-use tarebench_cli::documents::page::page;
+use tarebench_cli::documents::kinds::page;
 use tarebench_cli::output;
 
 /// Runs that may be compared at once.
 const COMPARED: usize = 20;
 
 /// The page of a run, a profile or another document, as a self-contained file.
-pub fn report(store: &dyn Store, what: NamedDocument, db: &str) -> Result<String, Trouble> {
-    let page = page::<Trouble>(store, what, &hints(db))?;
-    html::html(&page).map_err(|e| Trouble::Failed(e.to_string()))
+pub fn report(store: &dyn Store, what: Id, db: &str) -> Result<String, Trouble> {
+    let found = page(store, what, &hints(db))?;
+    html::html(&found.page).map_err(|e| Trouble::Failed(e.to_string()))
 }
 
 /// The page of a comparison of stored runs, or programs in them, with the address under which it can be found again.
@@ -55,8 +56,8 @@ fn lasting(store: &dyn Store, name: &str) -> Result<String, Trouble> {
         None => (name, None),
     };
     // Other names stay as they are: a label may hold periods, a tag colons.
-    let Ok(id) = store.resolve(run) else { return Ok(name.to_owned()) };
-    let uuid = store.run(id)?.uuid;
+    let Ok(Some(id)) = store.find_kind(DocumentKind::Run, run) else { return Ok(name.to_owned()) };
+    let uuid = store.head(id)?.uuid;
     Ok(program.map_or_else(|| uuid.clone(), |program| format!("{uuid}.{program}")))
 }
 

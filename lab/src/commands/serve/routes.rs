@@ -21,8 +21,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use std::sync::Arc;
-use tarebench::core::documents::head::Id;
-use tarebench::store::{NamedDocument, Store};
+use tarebench::store::Store;
 use tarebench::sys::clock;
 
 type App = State<Arc<ServeApp>>;
@@ -34,8 +33,8 @@ pub fn router(app: &Arc<ServeApp>) -> Router {
         .route("/campaign/{id}", get(campaign))
         .route("/campaign/{id}/nodes", get(nodes))
         .route("/machine/{name}", get(machine))
-        .route("/run/{id}", get(run))
-        .route("/document/{id}", get(document))
+        .route("/run/{id}", get(result))
+        .route("/document/{id}", get(result))
         .route("/results", get(results))
         .route("/compare", get(compare))
         .route("/history", get(history))
@@ -137,20 +136,12 @@ async fn machine(State(app): App, Path(name): Path<String>, uri: Uri) -> Respons
     shown(&app, &uri, made)
 }
 
-async fn run(State(app): App, Path(id): Path<String>, uri: Uri) -> Response {
+/// The page of a stored result of any kind.
+async fn result(State(app): App, Path(id): Path<String>, uri: Uri) -> Response {
     let db = app.db_option();
     let made = app.stores.with(move |store| {
-        let found = NamedDocument::Run(store.resolve(&id)?);
-        reports::report(store, found, &db)
-    });
-    shown(&app, &uri, made.await.map(self_contained))
-}
-
-async fn document(State(app): App, Path(id): Path<String>, uri: Uri) -> Response {
-    let db = app.db_option();
-    let made = app.stores.with(move |store| {
-        let id: Id = id.parse().map_err(|e| Trouble::NoSuch(format!("{e}")))?;
-        reports::report(store, NamedDocument::Document(id), &db)
+        let id = store.find(&id)?;
+        reports::report(store, id, &db)
     });
     shown(&app, &uri, made.await.map(self_contained))
 }

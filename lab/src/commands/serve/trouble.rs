@@ -1,11 +1,11 @@
 //! Why a request has no answer.
 
 use crate::server::LabError;
-use tarebench::compare::gate::GateError;
 use tarebench::compare::stored::StoredCompareError;
 use tarebench::documents::DocumentError;
 use tarebench::store::StoreError;
 use tarebench_cli::exit::{Exit, Failure};
+use tarebench_cli::kind::PageError;
 
 /// Reasons, each with a sentence for the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl From<StoreError> for Trouble {
     fn from(e: StoreError) -> Trouble {
         use StoreError as S;
         match &e {
-            S::NoSuchRun { .. } | S::NoSuchDocument { .. } => Trouble::NoSuch(e.to_string()),
+            S::NoSuch { .. } => Trouble::NoSuch(e.to_string()),
             S::AmbiguousRun { .. } => Trouble::Wrong(e.to_string()),
             _ => Trouble::Away(e.to_string()),
         }
@@ -92,20 +92,20 @@ impl From<DocumentError> for Trouble {
     }
 }
 
-impl From<GateError> for Trouble {
-    fn from(e: GateError) -> Trouble {
-        match e {
-            GateError::Document(e) => e.into(),
-            other => Trouble::Failed(other.to_string()),
-        }
-    }
-}
-
 impl From<StoredCompareError> for Trouble {
     fn from(e: StoredCompareError) -> Trouble {
         match e {
             StoredCompareError::Store(e) => e.into(),
             other => Trouble::Wrong(other.to_string()),
+        }
+    }
+}
+
+impl From<PageError> for Trouble {
+    fn from(e: PageError) -> Trouble {
+        match e {
+            PageError::Store(e) => e.into(),
+            PageError::Other(e) => e.into(),
         }
     }
 }
