@@ -19,6 +19,8 @@ use tarebench_core::statistics::intervals::{Interval, NoInterval};
 pub enum Unit {
     /// ns, written in the unit in which it has one to three digits: `12.3 ms`.
     Time,
+    /// ns, of what is too short to be timed alone (a mean of many executions, a share of one): may have decimals, `0.250 ns`.
+    FineTime,
     /// ns, of a time that may be long: `3.2 h`.
     LongTime,
     /// A time divided by another one: `1.023`.
@@ -289,7 +291,8 @@ impl Figure {
         let (value, suffix) = (number(self.value), scale.suffix(form, unit.is_some()));
         let Some(mut text) = value else { return (absent(), None) };
         // No time at all has no unit.
-        if !(self.unit == Unit::Time && self.value == 0.0 && unit.or(form.unit()).is_none()) {
+        let is_time = matches!(self.unit, Unit::Time | Unit::FineTime);
+        if !(is_time && self.value == 0.0 && unit.or(form.unit()).is_none()) {
             text.push_str(&suffix);
         } else if self.spread.is_none() {
             "0".clone_into(&mut text);
@@ -314,6 +317,14 @@ impl Figure {
     fn scale(&self, form: &Form, unit: Option<number::TimeUnit>) -> Scale {
         match self.unit {
             Unit::Time => Scale::Time(TimeScale::of(self.value, self.uncertainty(), unit.or(form.unit()))),
+            Unit::FineTime => {
+                let unit = unit.or(form.unit());
+                match self.value.abs() {
+                    // Coefficients of what grows fast are that small.
+                    size if unit.is_none() && size > 0.0 && size < 0.01 => Scale::Own(format!("{:.2e} ns", self.value)),
+                    _ => Scale::Time(TimeScale::fine(self.value, self.uncertainty(), unit)),
+                }
+            }
             Unit::LongTime => Scale::Own(number::long_time(Nanos(self.value as i64), form.is_unicode())),
             Unit::Ratio => Scale::Decimals(number::ratio_decimals(self.value, self.uncertainty())),
             Unit::Change => {

@@ -109,6 +109,14 @@ impl TimeScale {
         TimeScale { unit, decimals: decimals.min(unit.finest()) }
     }
 
+    /// The same for a time that may have decimals of a nanosecond; five digits at most.
+    pub fn fine(mean: f64, spread: Option<f64>, unit: Option<TimeUnit>) -> TimeScale {
+        let unit = unit.unwrap_or_else(|| TimeUnit::of(mean));
+        let value = mean / unit.nanos();
+        let decimals = decimals(value, spread.map(|s| s / unit.nanos())).min(decimals_for(value, 5));
+        TimeScale { unit, decimals: decimals.min(unit.finest() + 3) }
+    }
+
     /// A time of `ns` nanoseconds, without its unit.
     pub fn value(self, ns: f64) -> Option<String> {
         fixed(ns / self.unit.nanos(), self.decimals)

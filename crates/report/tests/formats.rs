@@ -17,8 +17,9 @@ use tarebench_report::text::{columns, hidden};
 use tarebench_report::web::html::data;
 use tarebench_report::web::page::PageKind;
 
-const UNITS: [Unit; 9] = [
+const UNITS: [Unit; 10] = [
     Unit::Time,
+    Unit::FineTime,
     Unit::LongTime,
     Unit::Ratio,
     Unit::Change,
@@ -32,7 +33,7 @@ const UNITS: [Unit; 9] = [
 fn figure() -> impl Strategy<Value = Cell> {
     let unit = prop::sample::select(UNITS.to_vec());
     (unit, 1e-3..1e4_f64, prop::option::of(0.001..0.5_f64), any::<bool>()).prop_map(|(unit, size, half, spread)| {
-        let value = if matches!(unit, Unit::Time | Unit::LongTime) { size * 1e6 } else { size };
+        let value = if matches!(unit, Unit::Time | Unit::FineTime | Unit::LongTime) { size * 1e6 } else { size };
         let half =
             half.map(|h| h * value).filter(|_| matches!(unit, Unit::Time | Unit::Ratio | Unit::Change | Unit::Plain));
         let figure = Figure::new(unit, value);
@@ -166,4 +167,15 @@ fn times_of_a_column_share_a_unit_where_asked() {
     table.row([Cell::foreign("c"), Cell::absent()], Vec::new());
     let text = document::table(&table, Markup::Markdown, None);
     assert_eq!(text, "| program | mean [ms] |\n|:---|---:|\n| `a` | 1.50 |\n| `b` | 0.250 |\n| `c` | – |\n");
+}
+
+#[test]
+fn short_times_have_decimals_of_a_nanosecond() {
+    let fine =
+        |value, digits| Cell::figure(Figure { digits: Some(digits), ..Figure::new(Unit::FineTime, value) }).plain();
+    assert_eq!(fine(0.25, 0.0), "0.250 ns");
+    assert_eq!(fine(1.0, 1e-9), "1.000 ns");
+    assert_eq!(fine(10e6, 434.0), "10.000 ms");
+    assert_eq!(fine(2.5e-5, 0.0), "2.50e-5 ns");
+    assert_eq!(fine(0.0, 0.0), "0");
 }
