@@ -66,6 +66,10 @@ pub fn spelled_ascii(text: &str) -> String {
             '≥' => out.push_str(">="),
             '≤' => out.push_str("<="),
             'σ' => out.push_str("s.d."),
+            '²' => out.push_str("^2"),
+            '³' => out.push_str("^3"),
+            'ⁿ' => out.push_str("^n"),
+            '√' => out.push_str("sqrt "),
             c => out.push(c),
         }
     }
@@ -182,6 +186,7 @@ mod tests {
         assert_eq!(escape("\u{9b}1m"), r"\u{9b}1m");
         assert_eq!(escape("größe 数"), "größe 数");
         assert_eq!(escape_ascii("größe"), r"gr\u{f6}\u{df}e");
+        assert_eq!(spelled_ascii("n² log n, √n, 2ⁿ × n³"), "n^2 log n, sqrt n, 2^n x n^3");
         assert_eq!(spelled_ascii("3 ± 1 µs … é"), r"3 +- 1 us .. \u{e9}");
     }
 
