@@ -133,6 +133,21 @@ impl Section {
 }
 
 impl Sheet {
+    /// With nothing but its title.
+    pub fn new(kind: PageKind, title: impl Into<Cell>) -> Sheet {
+        Sheet {
+            kind,
+            title: title.into(),
+            subtitle: Cell::empty(),
+            answers: Vec::new(),
+            facts: Vec::new(),
+            notes: Vec::new(),
+            remarks: Vec::new(),
+            sections: Vec::new(),
+            foot: Cell::empty(),
+        }
+    }
+
     /// As the page has it.
     pub fn into_page(self) -> Page {
         let mut page = Page {

@@ -51,6 +51,10 @@ pub enum PageKind {
     Comparison,
     /// Two builds against each other.
     Gate,
+    /// How a time grows with a size.
+    Growth,
+    /// What was found of a machine itself.
+    Machine,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
