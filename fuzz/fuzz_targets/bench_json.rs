@@ -3,14 +3,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::documents::head::DocumentKind;
 use tarebench_core::kbest::bench::Bench;
 use tarebench_core::kbest::report::build;
-use tarebench_render::kbest::bench::{ShownBench, csv, json, terminal, trials};
-use tarebench_render::kbest::markup::benchmarks;
+use tarebench_render::kbest::bench::{ShownBench, json, trials};
+use tarebench_render::kbest::sheet::{bench as sheet, table};
 use tarebench_report::markup::Markup;
 use tarebench_report::style::Style;
-use tarebench_store::{SqliteStore, Store};
+use tarebench_report::terminal::sheet_text;
+use tarebench_report::{csv, document};
+use tarebench_store::{SqliteStore, Store, import};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {
@@ -35,7 +38,8 @@ fuzz_target!(|data: &[u8]| {
     let report = build(&bench);
     let shown = ShownBench { head: &document.head, bench: &bench, report: &report };
     for (width, unicode) in [(40, true), (84, false), (113, true)] {
-        let text = terminal(&shown, "now", &Style { width, unicode, ..Style::default() });
+        let style = Style { width, unicode, ..Style::default() };
+        let text = sheet_text(&sheet(&shown, &TimeZone::UTC, String::new()), &style);
         for line in text.lines() {
             let columns = line.width();
             assert!(columns <= width, "{columns} columns, {width} wanted: {line:?}");
@@ -44,10 +48,10 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     json(&shown).expect("figures that are not finite are absent");
-    let _ = csv(&report);
+    let _ = csv::table(&table(&report));
     let _ = trials(&bench);
     for language in [Markup::Markdown, Markup::Asciidoc, Markup::Org] {
-        let text = benchmarks(&report, None, language);
+        let text = document::table(&table(&report), language, None);
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
     }
 });

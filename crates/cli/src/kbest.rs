@@ -8,7 +8,8 @@ use clap::Args;
 use std::time::Duration;
 use tarebench::core::base::units::Nanos;
 use tarebench::kbest::{advise, clocks, times_rate};
-use tarebench::render::kbest::clocks::{ClocksRequest, json, terminal};
+use tarebench::render::kbest::clocks::{ClocksRequest, json, sheet};
+use tarebench::report::terminal::sheet_text;
 
 /// How long the ticks of times(2) are counted: its rate is then known to 4%.
 const COUNTED: Duration = Duration::from_millis(500);
@@ -39,7 +40,7 @@ pub fn show(args: &ClocksArgs) -> Result<Exit, Failure> {
     if args.json {
         print(&json(&found, ticks.as_ref(), advice).map_err(Failure::system)?);
     } else {
-        print(&terminal(&found, ticks.as_ref(), advice, &show.style));
+        print(&sheet_text(&sheet(&found, ticks.as_ref(), advice), &show.style));
     }
     Ok(Exit::Done)
 }

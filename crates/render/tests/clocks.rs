@@ -7,8 +7,10 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::kbest::clock_choice::choose;
 use tarebench_core::kbest::clocks::{ClockKind, Clocks, MeasuredClock, Mechanism, ReadingMethod};
 use tarebench_core::kbest::interval_counting::clock_tick_rate;
-use tarebench_render::kbest::clocks::{ClocksRequest, json, sentences, terminal};
+use tarebench_render::kbest::clocks::{ClocksRequest, json, sentences, sheet};
+use tarebench_report::cell::Cell;
 use tarebench_report::style::Style;
+use tarebench_report::terminal::sheet_text;
 
 fn clocks() -> Clocks {
     let mechanism = |kind, way, resolution, latency, went_back| Mechanism {
@@ -42,7 +44,7 @@ fn the_table() {
     ] {
         let asked = ClocksRequest { duration: Nanos::from_millis(5), load: 3 };
         let choice = choose(5e6, 3, None, &clocks());
-        assert_snapshot!(name, terminal(&clocks(), None, Some((&asked, &choice)), &style));
+        assert_snapshot!(name, sheet_text(&sheet(&clocks(), None, Some((&asked, &choice))), &style));
     }
 }
 
@@ -53,7 +55,10 @@ fn every_advice_in_words() {
     for (ns, load) in all {
         let asked = ClocksRequest { duration: Nanos(ns), load };
         let choice = choose(ns as f64, load, None, &clocks());
-        text += &format!("{ns} ns, load {load}\n  {}\n", sentences(&asked, &choice, true).join("\n  "));
+        text += &format!(
+            "{ns} ns, load {load}\n  {}\n",
+            sentences(&asked, &choice).iter().map(Cell::plain).collect::<Vec<_>>().join("\n  ")
+        );
     }
     assert_snapshot!(text);
 }
@@ -72,7 +77,7 @@ fn as_json() {
 /// CS:APP homework problem 9.10.
 #[test]
 fn the_rate_of_times_has_bounds() {
-    let shown = terminal(&clocks(), clock_tick_rate(50, 0.5).as_ref(), None, &Style::default());
+    let shown = sheet_text(&sheet(&clocks(), clock_tick_rate(50, 0.5).as_ref(), None), &Style::default());
     let line = "times       100 ticks a second (98.0 to 102): 50 during a sleep of 500 ms";
     assert!(shown.lines().any(|l| l.trim() == line), "{shown}");
 }

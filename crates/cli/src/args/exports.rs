@@ -17,6 +17,7 @@ use tarebench::render::compare::{gate, stored};
 use tarebench::render::kbest::bench;
 use tarebench::render::run::{csv, duet_csv, hyperfine, json};
 use tarebench::render::{kbest, run};
+use tarebench::report;
 use tarebench::report::document;
 use tarebench::report::error::SamplesError;
 use tarebench::report::markup::Markup;
@@ -115,7 +116,7 @@ impl Exports {
             write(f, &bench::json(shown).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_csv {
-            write(f, &bench::csv(shown.report).map_err(failed)?)?;
+            write(f, &report::csv::table(&kbest::sheet::table(shown.report)).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_samples {
             write(f, &bench::trials(shown.bench).map_err(failed)?)?;
@@ -126,7 +127,7 @@ impl Exports {
             (&self.export_orgmode, Markup::Org),
         ] {
             if let Some(f) = file {
-                write(f, &kbest::markup::benchmarks(shown.report, style.unit, language))?;
+                write(f, &document::table(&kbest::sheet::table(shown.report), language, style.unit))?;
             }
         }
         Ok(())

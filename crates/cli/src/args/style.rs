@@ -16,11 +16,12 @@ use tarebench::core::run::plan::RunPlan;
 use tarebench::core::run::report::data::{ComparedNumber, Measure, RunReport};
 use tarebench::core::run::report::metrics::NoMetricRatio;
 use tarebench::core::sample::counters::Counter;
-use tarebench::render::kbest::bench;
+use tarebench::render::kbest::{bench, sheet};
 use tarebench::render::run::json;
 use tarebench::render::run::terminal::report as terminal;
 use tarebench::report::number::TimeUnit;
 use tarebench::report::style::{Sort, Style};
+use tarebench::report::terminal::sheet_text;
 use tarebench::report::text::escape;
 use tarebench::run::samples::RunSamples;
 use tarebench::sys::events::EventSet;
@@ -425,8 +426,8 @@ impl Show {
         Ok(())
     }
 
-    /// The same for benchmarks; the text is their start time.
-    pub fn bench(&self, shown: &bench::ShownBench<'_>, created: &str, exports: &Exports) -> Result<(), Failure> {
+    /// The same for benchmarks.
+    pub fn bench(&self, shown: &bench::ShownBench<'_>, exports: &Exports) -> Result<(), Failure> {
         exports.check_bench()?;
         if exports.json {
             print(&bench::json(shown).map_err(Failure::system)?);
@@ -437,7 +438,7 @@ impl Show {
         }
         let mut style = self.style.clone();
         style.more = Some(format!("tare show {} --full{}", shown.head.id(), self.db_option));
-        print(&bench::terminal(shown, created, &style));
+        print(&sheet_text(&sheet::bench(shown, &style.zone, String::new()), &style));
         Ok(())
     }
 }

@@ -1,17 +1,18 @@
-//! The machine's timing mechanisms as a table (CS:APP figure 9.21), and the advice for a measurement, with its reasons.
+//! The machine's timing mechanisms as a sheet (CS:APP figure 9.21), and the advice for a measurement, with its reasons.
 
 use serde::Serialize;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::kbest::clock_choice::{ClockChoice, ClockMethod, ClockReason};
-use tarebench_core::kbest::clocks::{ClockCounts, ClockKind, Clocks, ReadingMethod, Steering};
+use tarebench_core::kbest::clocks::{ClockCounts, ClockKind, Clocks, Mechanism, ReadingMethod, Steering};
 use tarebench_core::kbest::interval_counting::ClockTickRate;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::error::RenderError;
 use tarebench_report::number;
-use tarebench_report::screen::ScreenText;
-use tarebench_report::style::{Paint, Style};
+use tarebench_report::sheet::{Item, Section, Sheet, SheetFact, SheetNote, SheetRemark};
+use tarebench_report::style::Paint;
 use tarebench_report::table::Table;
-use tarebench_report::terminal_table::draw;
+use tarebench_report::web::page::PageKind;
 
 /// The name of a mechanism as the reader sees it.
 pub fn name(kind: ClockKind) -> &'static str {
@@ -83,100 +84,81 @@ fn steering(s: Steering) -> &'static str {
     }
 }
 
-fn time(ns: f64, unicode: bool) -> String {
-    number::time(ns, None, unicode).unwrap_or_default()
+/// `2.300 GHz`.
+pub(crate) fn rate(hz: f64) -> String {
+    number::fixed(hz / 1e9, 3).map_or_else(String::new, |ghz| format!("{ghz} GHz"))
 }
 
 /// `100 ticks a second (98.0 to 102): 50 during a sleep of 500 ms`.
-fn tick_rate(r: &ClockTickRate, unicode: bool) -> String {
+fn tick_rate(r: &ClockTickRate) -> Cell {
     let rate = |v: f64| number::fixed(v, number::decimals_for(v, 3)).unwrap_or_default();
-    format!(
-        "{} ticks a second ({} to {}): {} during a sleep of {}",
-        rate(r.estimate),
-        rate(r.low),
-        rate(r.high),
-        r.ticks,
-        time(r.slept * 1e9, unicode)
-    )
+    let [estimate, low, high] = [r.estimate, r.low, r.high].map(rate);
+    let slept = Cell::time(r.slept * 1e9);
+    Cell::text(format!("{estimate} ticks a second ({low} to {high}): {} during a sleep of ", r.ticks)).and(slept)
 }
 
-/// The properties of the counter and of times(2), the table, and the advice.
-pub fn terminal(
-    clocks: &Clocks,
-    ticks: Option<&ClockTickRate>,
-    advice: Option<(&ClocksRequest, &ClockChoice)>,
-    style: &Style,
-) -> String {
-    let u = style.unicode;
-    let mut page = ScreenText::new(style);
-    page.title("Clocks");
-    page.field(
-        "source",
-        &match &clocks.source {
-            Reading::Value(s) => style.show(s).to_string(),
-            Reading::Absent(why) => style.prose(&why.to_string()),
-        },
-    );
-    page.field("counter", &style.prose(&counter(clocks, u)));
-    if let Some(rate) = ticks {
-        page.field("times", &style.prose(&tick_rate(rate, u)));
+/// The advice, the properties of the counter and of times(2), the table, and what each mechanism is good for.
+pub fn sheet(clocks: &Clocks, ticks: Option<&ClockTickRate>, advice: Option<(&ClocksRequest, &ClockChoice)>) -> Sheet {
+    let source = match &clocks.source {
+        Reading::Value(source) => Cell::foreign(source),
+        Reading::Absent(why) => Cell::text(why.to_string()),
+    };
+    let facts = [SheetFact::new("source", source), SheetFact::new("counter", counter(clocks))];
+    let measured = |m: &&Mechanism| m.measured.value().is_some();
+    let absent = |m: &Mechanism| Some(format!("{}: {}", name(m.kind), m.measured.absent()?));
+    let asked = |(asked, choice): (&ClocksRequest, &ClockChoice)| sentences(asked, choice);
+    Sheet {
+        answers: advice.map(asked).unwrap_or_default(),
+        facts: facts.into_iter().chain(ticks.map(|r| SheetFact::new("times", tick_rate(r)))).collect(),
+        notes: clocks
+            .mechanisms
+            .iter()
+            .filter(measured)
+            .map(|m| SheetNote::new(name(m.kind), purpose(m.kind)))
+            .collect(),
+        remarks: clocks.mechanisms.iter().filter_map(absent).map(SheetRemark::information).collect(),
+        sections: vec![Section::result([Item::Table(mechanisms(clocks))])],
+        ..Sheet::new(PageKind::Machine, "Clocks")
     }
+}
+
+fn mechanisms(clocks: &Clocks) -> Table {
     let note = "Resolution: the smallest step between two readings. Latency: the time of one.";
     let columns = ["mechanism", "counts", "read by", "rate", ">resolution", ">latency"];
-    let mut t = Table::new("Mechanisms", note, &columns);
-    let mut absent = Vec::new();
+    let mut table = Table::new("", note, &columns);
     for m in &clocks.mechanisms {
-        let Reading::Value(v) = &m.measured else {
-            absent.extend(m.measured.absent().map(|why| format!("{}: {why}", name(m.kind))));
-            continue;
-        };
+        let Reading::Value(v) = &m.measured else { continue };
         let counts = match m.kind.counts() {
             ClockCounts::Elapsed => "elapsed",
             ClockCounts::Cpu => "CPU",
         };
-        let rate = if v.went_back { "went back" } else { steering(m.kind.steering()) };
-        let resolution = v.resolution.map_or("did not move".to_owned(), |r| time(r, u));
-        let cells = [name(m.kind), counts, way(v.way), rate, &resolution, &time(v.latency, u)];
-        t.row(cells, Vec::new());
+        let cells = [
+            name(m.kind).into(),
+            counts.into(),
+            way(v.way).into(),
+            if v.went_back { "went back" } else { steering(m.kind.steering()) }.into(),
+            v.resolution.map_or_else(|| "did not move".into(), |ns| Cell::of(Unit::Time, ns)),
+            Cell::time(v.latency),
+        ];
+        table.row(cells, Vec::new());
     }
-    draw(&mut page, &t);
-    page.gap();
-    page.title("Uses");
-    for m in clocks.mechanisms.iter().filter(|m| m.measured.value().is_some()) {
-        let head = [(Paint::Plain, "  ".to_owned()), (Paint::Dim, format!("{}: ", name(m.kind)))];
-        page.hang(&head, Paint::Plain, &style.prose(purpose(m.kind)));
-    }
-    if !absent.is_empty() {
-        page.gap();
-        page.title("Not available");
-        for why in absent {
-            page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Plain, &style.prose(&why));
-        }
-    }
-    if let Some((asked, choice)) = advice {
-        page.gap();
-        page.title(&style.prose(&format!("For {} at load {}", time(asked.duration.as_f64(), u), asked.load)));
-        for sentence in sentences(asked, choice, u) {
-            page.hang(&[(Paint::Plain, "  ".to_owned())], Paint::Plain, &style.prose(&sentence));
-        }
-    }
-    page.finish()
+    table
 }
 
-fn counter(c: &Clocks, unicode: bool) -> String {
+fn counter(c: &Clocks) -> Cell {
     let Reading::Value(hz) = &c.counter_hz else {
-        return c.counter_hz.absent().map(ToString::to_string).unwrap_or_default();
+        return c.counter_hz.absent().map(ToString::to_string).unwrap_or_default().into();
     };
     let constant = match &c.constant {
-        Reading::Value(true) => "constant rate, as reported by the CPU".to_owned(),
-        Reading::Value(false) => "no constant rate, as reported by the CPU: do not use it".to_owned(),
-        Reading::Absent(_) => "the CPU does not report whether its rate is constant".to_owned(),
+        Reading::Value(true) => "constant rate, as reported by the CPU",
+        Reading::Value(false) => "no constant rate, as reported by the CPU: do not use it",
+        Reading::Absent(_) => "the CPU does not report whether its rate is constant",
     };
-    let apart = match &c.apart {
-        Reading::Value(ns) => format!("; the counters of the CPUs differ by at most {}", time(*ns, unicode)),
-        Reading::Absent(_) => String::new(),
-    };
-    format!("{} GHz, {constant}{apart}", number::fixed(hz / 1e9, 3).unwrap_or_default())
+    let said = Cell::text(format!("{}, {constant}", rate(*hz)));
+    match &c.apart {
+        Reading::Value(ns) => said.and("; the counters of the CPUs differ by at most ").and(Cell::time(*ns)),
+        Reading::Absent(_) => said,
+    }
 }
 
 /// What advice is requested for.
@@ -189,9 +171,9 @@ pub struct ClocksRequest {
 }
 
 /// The advice in sentences, the most important first.
-pub fn sentences(asked: &ClocksRequest, c: &ClockChoice, unicode: bool) -> Vec<String> {
+pub fn sentences(asked: &ClocksRequest, c: &ClockChoice) -> Vec<Cell> {
     let clock = name(c.clock);
-    let mut said = vec![match c.method {
+    let method = match c.method {
         ClockMethod::RepeatedKBest => format!(
             "K-best with the {clock}, the code {} times in each trial: a trial then takes a thousand times as long as reading the clock.",
             c.repetitions
@@ -200,37 +182,39 @@ pub fn sentences(asked: &ClocksRequest, c: &ClockChoice, unicode: bool) -> Vec<S
         ClockMethod::CompensatedKBest => format!("K-best with the {clock}, compensated for timer interrupts."),
         ClockMethod::CpuKBest => format!("K-best with {clock}, which excludes the time of other processes."),
         ClockMethod::Runs => {
-            "Use `tare run`: ten or more executions, their CPU time, and what the machine added.".to_owned()
+            "use `tare run`: ten or more executions, their CPU time, and what the machine added.".to_owned()
         }
-    }];
+    };
+    let what = Cell::text("For ").and(Cell::time(asked.duration.as_f64())).and(format!(" at load {}: ", asked.load));
+    let mut said = vec![what.and(method).paint(Paint::Strong)];
+    let with_time = |before: &str, ns: f64, after: &str| Cell::text(before).and(Cell::time(ns)).and(after);
     said.extend(c.reasons.iter().map(|r| match r {
-        ClockReason::TooShortForTheClock => "A single execution is too short: reading the clock would be over 1% of it.".to_owned(),
-        ClockReason::FitsBetweenInterruptions => {
-            format!("Most trials fit between two ticks ({} apart), so the fastest trials contain none.", time(c.tick, unicode))
-        }
-        ClockReason::TicksInEveryTrial => {
-            format!("A tick comes every {}: each trial contains at least one, always of nearly the same cost.", time(c.tick, unicode))
-        }
-        ClockReason::OthersInTrials => format!(
-            "Another process gets the CPU after {} at the latest, so a clock of elapsed time would include the time of that \
-             process. The kernel accounts CPU time to the nanosecond.",
-            time(c.slice, unicode)
+        ClockReason::TooShortForTheClock => "A single execution is too short: reading the clock would be over 1% of it.".into(),
+        ClockReason::FitsBetweenInterruptions => with_time(
+            "Most trials fit between two ticks (", c.tick, " apart), so the fastest trials contain none."
+        ),
+        ClockReason::TicksInEveryTrial => with_time(
+            "A tick comes every ", c.tick, ": each trial contains at least one, always of nearly the same cost."
+        ),
+        ClockReason::OthersInTrials => with_time(
+            "Another process gets the CPU after ",
+            c.slice,
+            " at the latest, so a clock of elapsed time would include the time of that process. The kernel accounts CPU time to \
+             the nanosecond.",
         ),
         ClockReason::LaunchesDiffer => {
-            "From one second on, executions differ by more than the clocks, and daemons run in between: measure it as a program.".to_owned()
+            "From one second on, executions differ by more than the clocks, and daemons run in between: measure it as a program.".into()
         }
-        ClockReason::NoCounter => "This machine has no cycle counter with a constant rate.".to_owned(),
+        ClockReason::NoCounter => "This machine has no cycle counter with a constant rate.".into(),
     }));
     if asked.load > 1 && !matches!(c.method, ClockMethod::CpuKBest | ClockMethod::Runs) {
         said.push(match c.trials {
-            Some(trials) => format!(
-                "At this load {} of the trials are undisturbed; three undisturbed trials need {} trials on average.",
-                number::percent(c.undisturbed).unwrap_or_default(),
-                number::fixed(trials, 1).unwrap_or_default()
-            ),
-            None => {
-                "At this load no trial is undisturbed: time a shorter piece of code, or reduce the load.".to_owned()
-            }
+            Some(trials) => Cell::text("At this load ")
+                .and(Cell::of(Unit::Share, c.undisturbed))
+                .and(" of the trials are undisturbed; three undisturbed trials need ")
+                .and(Cell::of(Unit::Count, trials))
+                .and(" trials on average."),
+            None => "At this load no trial is undisturbed: time a shorter piece of code, or reduce the load.".into(),
         });
     }
     said

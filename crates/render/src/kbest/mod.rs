@@ -1,4 +1,4 @@
 pub mod bench;
 pub mod clocks;
-pub mod markup;
-pub mod page;
+pub(crate) mod said;
+pub mod sheet;

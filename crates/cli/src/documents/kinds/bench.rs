@@ -2,7 +2,7 @@
 
 use crate::exit::Failure;
 use crate::kind::{DocumentPage, KindCommands, PageError, ShowRequest};
-use crate::output::{foot, local_time};
+use crate::output::foot;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::kbest::report;
 use tarebench::documents;
@@ -18,7 +18,7 @@ fn show(store: &dyn Store, id: Id, how: &ShowRequest<'_>) -> Result<(), Failure>
     let (head, bench) = documents::bench(store, id)?;
     let report = report::build(&bench);
     let shown = ShownBench { head: &head, bench: &bench, report: &report };
-    how.show.bench(&shown, &local_time(head.created), how.exports)?;
+    how.show.bench(&shown, how.exports)?;
     how.exports.write_bench(&shown, &how.show.style)
 }
 
@@ -26,5 +26,5 @@ fn page(store: &dyn Store, id: Id, _: &Hints) -> Result<DocumentPage, PageError>
     let (head, bench) = documents::bench(store, id)?;
     let report = report::build(&bench);
     let shown = ShownBench { head: &head, bench: &bench, report: &report };
-    Ok(tarebench::render::kbest::page::bench(&shown, &clock::zone(), foot()).into())
+    Ok(tarebench::render::kbest::sheet::bench(&shown, &clock::zone(), foot()).into_page().into())
 }
