@@ -23,6 +23,8 @@ pub enum Unit {
     FineTime,
     /// ns, of a time that may be long: `3.2 h`.
     LongTime,
+    /// ns, of a time that somebody chose: `1.5 µs`, with no digit more than it has.
+    ChosenTime,
     /// A time divided by another one: `1.023`.
     Ratio,
     /// A ratio, written as a change: `+2.3 %`.
@@ -321,11 +323,13 @@ impl Figure {
                 let unit = unit.or(form.unit());
                 match self.value.abs() {
                     // Coefficients of what grows fast are that small.
-                    size if unit.is_none() && size > 0.0 && size < 0.01 => Scale::Own(format!("{:.2e} ns", self.value)),
+                    size if unit.is_none() && size > 0.0 && size < 0.01 => Scale::Own(self.unit, form.is_unicode()),
                     _ => Scale::Time(TimeScale::fine(self.value, self.uncertainty(), unit)),
                 }
             }
-            Unit::LongTime => Scale::Own(number::long_time(Nanos(self.value as i64), form.is_unicode())),
+            Unit::LongTime | Unit::ChosenTime | Unit::Limit | Unit::Chance | Unit::Count | Unit::Bytes => {
+                Scale::Own(self.unit, form.is_unicode())
+            }
             Unit::Ratio => Scale::Decimals(number::ratio_decimals(self.value, self.uncertainty())),
             Unit::Change => {
                 let half = self.uncertainty().map(|half| half * 100.0).filter(|half| *half > 0.0);
@@ -336,10 +340,6 @@ impl Figure {
                 let least = number::decimals_for(self.value * 100.0, 2);
                 Scale::Percent(half.map_or(least, |half| number::decimals_for(half, 1).max(least)).min(4))
             }
-            Unit::Limit => Scale::Own(number::limit(self.value)),
-            Unit::Chance => Scale::Own(number::chance(self.value)),
-            Unit::Count => Scale::Own(number::count(self.value).unwrap_or_default()),
-            Unit::Bytes => Scale::Own(number::bytes(self.value.max(0.0) as u64)),
             Unit::Plain => {
                 let bounds = self.bounds().map_or(0.0, |i| i.low.abs().max(i.high.abs()));
                 Scale::Plain(number::PlainScale::new(self.value, self.uncertainty(), self.value.abs().max(bounds)))
@@ -356,8 +356,8 @@ enum Scale {
     Change(usize),
     Percent(usize),
     Plain(number::PlainScale),
-    /// The value has a text of its own.
-    Own(String),
+    /// Each number by itself, with its unit; with Unicode or without.
+    Own(Unit, bool),
 }
 
 impl Scale {
@@ -368,7 +368,18 @@ impl Scale {
             Scale::Change(decimals) => number::percent_of_change(value, *decimals),
             Scale::Percent(decimals) => number::fixed(value * 100.0, *decimals),
             Scale::Plain(scale) => Some(scale.value(value)),
-            Scale::Own(text) => Some(text.clone()).filter(|t| !t.is_empty()),
+            Scale::Own(..) if !value.is_finite() => None,
+            Scale::Own(unit, unicode) => match unit {
+                Unit::LongTime => Some(number::long_time(Nanos(value as i64), *unicode)),
+                Unit::ChosenTime => Some(number::exact(Nanos(value as i64), *unicode)),
+                Unit::Limit => Some(number::limit(value)),
+                Unit::Chance => Some(number::chance(value)),
+                Unit::Bytes => Some(number::bytes(value.max(0.0) as u64)),
+                Unit::FineTime => Some(format!("{value:.2e} ns")),
+                Unit::Count | Unit::Time | Unit::Ratio | Unit::Change | Unit::Share | Unit::Plain => {
+                    number::count(value)
+                }
+            },
         }
     }
 
@@ -384,7 +395,7 @@ impl Scale {
         match self {
             Scale::Time(scale) if !shared => format!(" {}", scale.unit.sign(form.is_unicode())),
             Scale::Change(_) | Scale::Percent(_) => " %".to_owned(),
-            Scale::Time(_) | Scale::Decimals(_) | Scale::Plain(_) | Scale::Own(_) => String::new(),
+            Scale::Time(_) | Scale::Decimals(_) | Scale::Plain(_) | Scale::Own(..) => String::new(),
         }
     }
 }

@@ -13,7 +13,8 @@ pub struct Sheet {
     pub title: Cell,
     /// What was asked.
     pub subtitle: Cell,
-    /// The result in sentences, each with its period or without one; the most important first.
+    /// The result in sentences, each with its period or without one; the most important first. Without any, the title comes first on a
+    /// terminal, too.
     pub answers: Vec<Cell>,
     /// What was measured, where and how.
     pub facts: Vec<SheetFact>,

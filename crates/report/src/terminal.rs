@@ -20,6 +20,9 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
     let mut page = ScreenText::new(style);
     let form = Form::terminal(style).cut_to((!style.full).then_some(NAME));
     let is_shown = |detail: Detail| style.full || detail == Detail::Always;
+    if sheet.answers.is_empty() && !sheet.title.is_empty() {
+        page.hang(&[], Paint::Title, &sheet.title.write(&form));
+    }
     for answer in &sheet.answers {
         page.hang(&[], answer.paint, &answer.write(&form));
     }

@@ -25,6 +25,7 @@ const UNITS: [Unit; 10] = [
     Unit::Change,
     Unit::Share,
     Unit::Limit,
+    Unit::ChosenTime,
     Unit::Chance,
     Unit::Count,
     Unit::Plain,
@@ -149,6 +150,9 @@ fn a_figure_has_its_unit_its_spread_and_its_interval() {
     assert_eq!(read(Figure::new(Unit::Change, 1.041).with_interval(&interval(1.038, 1.044))), "+4.1 % [+3.8, +4.4]");
     assert_eq!(read(Figure::new(Unit::Change, 0.93)), "−7.0 %");
     assert_eq!(read(Figure::new(Unit::Share, 0.123)), "12 %");
+    assert_eq!(read(Figure::new(Unit::ChosenTime, 1_500.0)), "1.5 µs");
+    let chance = Figure::new(Unit::Chance, 0.0012).with_interval(&interval(2.5e-5, 0.012));
+    assert_eq!(read(chance), "0.12 % [2.5e-5, 1.2 %]");
     assert_eq!(read(Figure::new(Unit::Limit, 0.005)), "0.5 %");
     assert_eq!(read(Figure::new(Unit::Time, 0.0)), "0");
     assert_eq!(read(Figure::new(Unit::Bytes, 12_900_000.0)), "12.3 MiB");
@@ -178,4 +182,16 @@ fn short_times_have_decimals_of_a_nanosecond() {
     assert_eq!(fine(10e6, 434.0), "10.000 ms");
     assert_eq!(fine(2.5e-5, 0.0), "2.50e-5 ns");
     assert_eq!(fine(0.0, 0.0), "0");
+}
+
+#[test]
+fn a_sheet_without_an_answer_begins_with_its_title() {
+    let text = |answers: &[&str]| {
+        let answers = answers.iter().map(|a| Cell::from(*a)).collect();
+        sheet_text(&Sheet { answers, ..Sheet::new(PageKind::Noise, "Noise n1") }, &Style::default())
+    };
+    assert_eq!(
+        (text(&[]), text(&["nothing was delayed"])),
+        ("Noise n1\n".to_owned(), "nothing was delayed\n".to_owned())
+    );
 }
