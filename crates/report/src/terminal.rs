@@ -32,8 +32,11 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
     let shown: Vec<&Section> = sheet.sections.iter().filter(|s| is_shown(s.detail)).collect();
     let (results, others): (Vec<&Section>, Vec<&Section>) = shown.into_iter().partition(|s| s.title.is_empty());
     let mut whole = results.iter().map(|s| section(&mut page, s)).fold(true, |all, this| all & this);
-    page.gap();
-    for note in sheet.notes.iter().filter(|note| is_shown(note.detail)) {
+    let notes = || sheet.notes.iter().filter(|note| is_shown(note.detail));
+    if notes().next().is_some() || !sheet.remarks.is_empty() {
+        page.gap();
+    }
+    for note in notes() {
         let label = if note.label.is_empty() { String::new() } else { format!("{}: ", note.label) };
         let paint = if note.cell.paint == Paint::Plain { Paint::Dim } else { note.cell.paint };
         page.hang(&[(paint, label)], paint, &note.cell.write(&form));

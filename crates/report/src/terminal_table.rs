@@ -31,8 +31,8 @@ struct WideColumn {
     heading: String,
     right: bool,
     priority: u8,
-    /// Names that may be cut in their middle.
-    foreign: bool,
+    /// By cell, whether it is a name, which may be cut in its middle.
+    foreign: Vec<bool>,
     cells: Vec<String>,
     paints: Vec<Paint>,
     width: usize,
@@ -137,7 +137,7 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
             heading: table.heading(place, &form),
             right: table.is_right(place),
             priority: told.priority,
-            foreign: cells.iter().any(|cell| matches!(cell.content, CellContent::Foreign(_) | CellContent::Words(_))),
+            foreign: cells.iter().map(|cell| is_name(cell)).collect(),
             paints: cells.iter().map(|cell| cell.paint).collect(),
             cells: match table.holds_figures(place) {
                 true => aligned(&cells, &form, table.unit(place, &form)),
@@ -147,6 +147,10 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
         })
     };
     (0..table.columns.len()).filter_map(column).collect()
+}
+
+fn is_name(cell: &Cell) -> bool {
+    matches!(cell.content, CellContent::Foreign(_) | CellContent::Words(_))
 }
 
 /// Figures whose points stand below each other, each with its interval.
@@ -175,8 +179,9 @@ fn narrow(columns: &mut Vec<WideColumn>, room: usize, mark: &str) -> bool {
     };
     let most = (room / 3).max(2 * LEAST);
     if is_wide(columns) {
-        for column in columns.iter_mut().filter(|c| c.foreign) {
-            column.cells.iter_mut().for_each(|cell| *cell = text::cut_middle(cell, most, mark).into_owned());
+        for column in columns.iter_mut() {
+            let names = column.cells.iter_mut().zip(&column.foreign).filter(|(_, foreign)| **foreign);
+            names.for_each(|(cell, _)| *cell = text::cut_middle(cell, most, mark).into_owned());
         }
     }
     while is_wide(columns) {
