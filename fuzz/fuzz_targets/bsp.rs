@@ -4,8 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use tarebench_core::noise::bsp::read;
 use tarebench_core::noise::bsp_report::compare;
-use tarebench_render::noise::bsp::{json, terminal};
+use tarebench_render::noise::bsp::{json, sheet};
 use tarebench_report::style::Style;
+use tarebench_report::terminal::sheet_text;
 
 fuzz_target!(|text: &[u8]| {
     let job = match read(text) {
@@ -17,8 +18,7 @@ fuzz_target!(|text: &[u8]| {
     };
     assert_eq!(job.ranks.iter().filter(|r| r.work.len() as u64 != job.phases).count(), 0);
     let Ok(compared) = compare(&job, 1) else { return };
-    let style = Style::default();
-    let shown = terminal(&job, &compared, &style);
+    let shown = sheet_text(&sheet(&job, &compared), &Style::default());
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "control character in {shown:?}");
     assert!(json(&job, &compared).is_ok());
 });

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
 use tarebench::listed::ListEntry;
-use tarebench::render::noise::terminal::json as noise_json;
+use tarebench::render::noise::json::noise as noise_json;
 use tarebench::render::profile::terminal::json as profile_json;
 use tarebench::run::session::store_path;
 use tarebench::store::{DocumentFilter, DocumentSummary, SqliteStore, Store as _, StoreError};

@@ -67,7 +67,8 @@ fn phases_are_measured_kept_and_shown() {
         increasing("slowdown rises with n", jobs[..3].iter().map(|j| number(&j["slowdown"]["value"])));
     }
     let shown = text(&run(tare(&dir).args(["show", "n1"]), 0).stdout);
-    for says in ["Noise n1: 1us,100us on CPU", "table 2", "Probability of a delay (figure 2), grain 100", "calibrated"]
+    for says in
+        ["Noise n1: 1us,100us on CPU", "table 2", "Grain 100", "Probability of a delay (figure 2)", "calibrated"]
     {
         assert!(shown.contains(says), "{says}: {shown}");
     }

@@ -25,9 +25,10 @@ use tarebench_core::trace::timeline::ClockPair;
 use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, Stolen, TraceTask};
 use tarebench_render::noise::figures::figure;
 use tarebench_render::noise::platform::ShownNoise;
-use tarebench_render::noise::several;
+use tarebench_render::noise::{json, several, sheet};
 use tarebench_report::style::Style;
 use tarebench_report::svg::figures::figures;
+use tarebench_report::terminal::sheet_text;
 use tarebench_report::web::html as web;
 use tarebench_report::web::page::{Page, PageFigure};
 
@@ -131,7 +132,11 @@ const GRAIN: Nanos = Nanos(10_000);
 fn made(cpus: &[u32], grains: &[Nanos]) -> (Page, Vec<Grain>) {
     let noise = noise(cpus, grains);
     let grains = report(&noise, &DELAYS, 1);
-    (tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, "tare 0.1.0".to_owned()), grains)
+    (page(&noise, &grains), grains)
+}
+
+fn page(noise: &Noise, grains: &[Grain]) -> Page {
+    sheet::noise(&head(), noise, grains, &TimeZone::UTC, "tare 0.1.0".to_owned()).into_page()
 }
 
 fn files(page: &Page) -> BTreeMap<String, String> {
@@ -226,7 +231,7 @@ fn a_bound_that_is_not_there_reaches_to_the_top() {
     let mut grains = report(&noise, &DELAYS, 1);
     let job = grains[0].jobs.last_mut().unwrap();
     job.slowdown = Expected::Extrapolated { value: 9.0, bounds: Bounds { low: 2.0, high: None } };
-    let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, String::new());
+    let page = page(&noise, &grains);
     let band = find(&page, "grain-10us-slowdown").curves.last().and_then(|c| c.band.clone()).unwrap();
     assert_eq!((band.low.last(), band.high.last()), (Some(&Some(2.0)), Some(&None)));
     let svg = &files(&page)["grain-10us-slowdown.svg"];
@@ -246,21 +251,15 @@ fn names_of_the_machine_are_text() {
 fn no_phase_is_no_figure() {
     let mut noise = noise(&[1], &[GRAIN]);
     noise.phases.clear();
-    let page = tarebench_render::noise::page::noise(
-        &head(),
-        &noise,
-        &report(&noise, &DELAYS, 1),
-        &TimeZone::UTC,
-        String::new(),
-    );
-    assert!(page.parts.is_empty() && figures(&page).unwrap().is_empty());
+    let none = page(&noise, &report(&noise, &DELAYS, 1));
+    assert!(none.parts.is_empty() && figures(&none).unwrap().is_empty());
     // One phase, and phases of equal length, have no delay.
     for n in [1, 2] {
         let mut one = phases(GRAIN, 1, n);
         one.durations.fill(10_000);
         noise.phases = vec![one];
         let grains = report(&noise, &DELAYS, 1);
-        let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, String::new());
+        let page = page(&noise, &grains);
         assert!(page.parts[0].figures.iter().all(|f| !f.id.ends_with("survival")));
         assert!(files(&page).values().all(|svg| !svg.contains("NaN")));
         assert_eq!(figure(&head(), &grains), None);
@@ -303,7 +302,7 @@ fn several_measurements_have_a_curve_each() {
     let all = [with(1, "6.1.0", 250.0, &[GRAIN]), with(2, "6.12.0", 1_000.0, &[GRAIN, Nanos(20_000)])];
     let shown: Vec<ShownNoise<'_>> =
         all.iter().map(|(head, noise, grains)| ShownNoise { head, noise, grains }).collect();
-    let page = several::page(&shown, String::new());
+    let page = several::sheet(&shown, String::new()).into_page();
     let ids: Vec<&str> = page.parts.iter().map(|p| p.id.as_str()).collect();
     assert_eq!(ids, ["grain-10us", "grain-20us"]);
     let distribution = find(&page, "grain-10us-distribution");
@@ -315,10 +314,10 @@ fn several_measurements_have_a_curve_each() {
     for svg in figures(&page).unwrap() {
         roxmltree::Document::parse(&svg.1).unwrap();
     }
-    let text = several::terminal(&shown, &Style { full: true, ..Style::default() });
+    let text = sheet_text(&several::sheet(&shown, String::new()), &Style { full: true, ..Style::default() });
     assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
     assert_snapshot!("several", text);
-    let d: serde_json::Value = serde_json::from_str(&several::json(&shown).unwrap()).unwrap();
+    let d: serde_json::Value = serde_json::from_str(&json::several(&shown).unwrap()).unwrap();
     assert_eq!(d["measurements"][1]["head"]["number"], 2);
 }
 
@@ -343,7 +342,7 @@ fn slowdowns_say_their_grain() {
         (UndisturbedRule::Calibration, "divided by the calibrated length, 9.82 µs"),
     ] {
         let grains = report_over(&noise, &DELAYS, rule, 1);
-        let page = tarebench_render::noise::page::noise(&head(), &noise, &grains, &TimeZone::UTC, String::new());
+        let page = page(&noise, &grains);
         assert!(find(&page, "grain-10us-slowdown").note.contains(says), "{says}");
         assert!(page.parts[0].tables[1].note.plain().contains(says), "{}", page.parts[0].tables[1].note);
         let first = says.split(',').next().unwrap().replace("the shortest phase", "shortest");

@@ -17,7 +17,7 @@ use tarebench_report::text::{columns, hidden};
 use tarebench_report::web::html::data;
 use tarebench_report::web::page::PageKind;
 
-const UNITS: [Unit; 10] = [
+const UNITS: [Unit; 11] = [
     Unit::Time,
     Unit::FineTime,
     Unit::LongTime,

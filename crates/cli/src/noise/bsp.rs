@@ -13,7 +13,8 @@ use std::process::{Command, Stdio};
 use tarebench::core::base::units::Nanos;
 use tarebench::core::noise::bsp::{Bsp, read};
 use tarebench::core::noise::bsp_report::compare;
-use tarebench::render::noise::bsp::{json, terminal};
+use tarebench::render::noise::bsp::{json, sheet};
+use tarebench::report::terminal::sheet_text;
 
 /// Measure a bulk-synchronous MPI job and compare its slowdown with the prediction from its ranks' noise
 ///
@@ -73,7 +74,7 @@ pub fn bsp(args: &BspArgs) -> Result<Exit, Failure> {
     if args.json {
         print(&json(&job, &compared).map_err(Failure::system)?);
     } else if !show.is_quiet() {
-        print(&terminal(&job, &compared, &show.style));
+        print(&sheet_text(&sheet(&job, &compared), &show.style));
     }
     Ok(Exit::Done)
 }

@@ -231,7 +231,8 @@ fn measured(args: &MeasureArgs) -> Result<Exit, Failure> {
     }
     if let Some(file) = &asked.html {
         let zone = tarebench::sys::clock::zone();
-        let mut page = tarebench::render::noise::page::noise(&head, &found, &grains, &zone, crate::output::foot());
+        let sheet = tarebench::render::noise::sheet::noise(&head, &found, &grains, &zone, crate::output::foot());
+        let mut page = sheet.into_page();
         if let Some(published) = &published {
             published.add_to(&mut page);
         }

@@ -8,8 +8,9 @@ use std::num::NonZeroU64;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::noise::model::Probability;
 use tarebench::core::noise::question::{NoiseQuestion, answer};
-use tarebench::render::noise::question::{json, terminal};
+use tarebench::render::noise::question::{json, sheet};
 use tarebench::report::style::Style;
+use tarebench::report::terminal::sheet_text;
 
 #[derive(Args)]
 #[command(next_help_heading = "Without measuring")]
@@ -105,7 +106,7 @@ pub fn print_model(text: &str, args: &ModelArgs, as_json: bool, quiet: bool, sty
     if as_json {
         print(&json(&found).map_err(Failure::system)?);
     } else if !quiet {
-        print(&terminal(&found, style));
+        print(&sheet_text(&sheet(&found), style));
     }
     Ok(())
 }

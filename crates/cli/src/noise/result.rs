@@ -14,9 +14,11 @@ use tarebench::core::documents::head::{DocumentHead, DocumentKind, Id};
 use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::error::NoiseError;
-use tarebench::render::noise::terminal::{json, terminal};
+use tarebench::render::noise::json;
+use tarebench::render::noise::sheet::noise as noise_sheet;
 use tarebench::report::style::Style;
 use tarebench::report::table::Table;
+use tarebench::report::terminal::sheet_text;
 use tarebench::report::web::page::Page;
 use tarebench::store::Store;
 
@@ -79,9 +81,9 @@ pub fn print_noise(
     style: &Style,
 ) -> Result<(), Failure> {
     if as_json {
-        print(&json(head, noise, grains).map_err(Failure::system)?);
+        print(&json::noise(head, noise, grains).map_err(Failure::system)?);
     } else {
-        print(&terminal(head, noise, grains, style));
+        print(&sheet_text(&noise_sheet(head, noise, grains, &style.zone, String::new()), style));
     }
     Ok(())
 }

@@ -14,8 +14,9 @@ use tarebench::core::noise::data::Noise;
 use tarebench::core::noise::report::Grain;
 use tarebench::noise::measure::{load, reported_over};
 use tarebench::render::noise::platform::ShownNoise;
-use tarebench::render::noise::{page, several};
+use tarebench::render::noise::{json, several, sheet};
 use tarebench::report::svg::figures::figures;
+use tarebench::report::terminal::sheet_text;
 use tarebench::report::web::html as web;
 use tarebench::store::Store;
 
@@ -62,9 +63,9 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
         [(head, noise, grains)] if asked.json || !show.is_quiet() => {
             print_noise(head, noise, grains, asked.json, &show.style)?;
         }
-        _ if asked.json => print(&several::json(&shown).map_err(Failure::system)?),
+        _ if asked.json => print(&json::several(&shown).map_err(Failure::system)?),
         _ if show.is_quiet() => {}
-        _ => print(&several::terminal(&shown, &show.style)),
+        _ => print(&sheet_text(&several::sheet(&shown, String::new()), &show.style)),
     }
     if let Some(published) = published.as_ref().filter(|_| !show.is_quiet()) {
         published.print(&show.style);
@@ -72,10 +73,11 @@ pub fn show(args: &NoiseShowArgs) -> Result<Exit, Failure> {
     if args.svg.is_none() && asked.html.is_none() {
         return Ok(Exit::Done);
     }
-    let mut page = match all.as_slice() {
-        [(head, noise, grains)] => page::noise(head, noise, grains, &tarebench::sys::clock::zone(), foot()),
-        _ => several::page(&shown, foot()),
+    let sheet = match all.as_slice() {
+        [(head, noise, grains)] => sheet::noise(head, noise, grains, &tarebench::sys::clock::zone(), foot()),
+        _ => several::sheet(&shown, foot()),
     };
+    let mut page = sheet.into_page();
     if let Some(published) = &published {
         published.add_to(&mut page);
     }

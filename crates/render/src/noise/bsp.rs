@@ -1,31 +1,26 @@
-//! A bulk-synchronous job compared with its prediction, as tables and as JSON.
+//! A bulk-synchronous job compared with its prediction, as a sheet and as JSON.
 
-use crate::noise::tables::{bounds, time};
+use crate::noise::said::{expected, length, slowdown};
 use serde::Serialize;
 use tarebench_core::noise::bsp::Bsp;
 use tarebench_core::noise::bsp_report::{Agreement, BspComparison, BspJob, JobMakeup, crowded, unbound};
 use tarebench_core::noise::prediction::Expected;
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::error::RenderError;
-use tarebench_report::number;
-use tarebench_report::number::{exact, ratio};
-use tarebench_report::screen::ScreenText;
-use tarebench_report::style::{Paint, Style};
-use tarebench_report::table::Table;
-use tarebench_report::terminal_table::draw;
-
-fn of(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
-}
+use tarebench_report::sheet::{Item, Section, Sheet, SheetFact, SheetRemark};
+use tarebench_report::table::{Column, Table};
+use tarebench_report::web::page::PageKind;
+use tarebench_report::words::plural;
 
 /// The size of the job: `2 ranks`, `1 node (4 ranks)`.
 fn name(job: &BspJob, c: &BspComparison) -> String {
     let n = job.n.get();
     match job.of {
-        JobMakeup::Ranks => of(n, "rank"),
+        JobMakeup::Ranks => plural(n, "rank"),
         JobMakeup::Nodes if n as usize == c.nodes => {
-            format!("{} ({})", of(n, "node"), of(c.ranks.len() as u64, "rank"))
+            format!("{} ({})", plural(n, "node"), plural(c.ranks.len() as u64, "rank"))
         }
-        JobMakeup::Nodes => of(n, "node"),
+        JobMakeup::Nodes => plural(n, "node"),
     }
 }
 
@@ -51,96 +46,78 @@ fn jobs(c: &BspComparison) -> Table {
                 for nodes, from the slowest of their ranks at the same time. Ranks of one node are not independent: use the \
                 node's row. Measured is: inside the prediction's interval, or close if the intervals overlap. Whole: until \
                 the barrier is passed.";
-    let columns = ["job", ">measured", "95% interval", ">predicted", "95% interval", "measured is", ">whole"];
-    let mut table = Table::new("Slowdown of the job, measured and predicted", note, &columns);
+    let columns = ["job", "measured [95%]", "predicted [95%]", "measured is", "whole"].map(Column::new);
+    let mut table = Table::of("Slowdown of the job, measured and predicted", note, columns);
     for job in &c.jobs {
-        let value = |e: &Expected| e.value().map(ratio).unwrap_or_default();
-        let interval = |e: &Expected| e.bounds().map(|b| bounds(&b)).unwrap_or_default();
-        let cells = vec![
-            name(job, c),
-            value(&job.measured),
-            interval(&job.measured),
-            value(&job.predicted),
-            interval(&job.predicted),
-            agreement(job),
-            job.whole.map(ratio).unwrap_or_default(),
-        ];
+        let whole = job.whole.map(slowdown).unwrap_or_default();
+        let cells =
+            [name(job, c).into(), expected(&job.measured), expected(&job.predicted), agreement(job).into(), whole];
         table.row(cells, Vec::new());
     }
     table
 }
 
-fn ranks(c: &BspComparison, u: bool) -> Table {
+fn ranks(c: &BspComparison) -> Table {
     let note = "Phases back to back, and phases with a barrier after each, excluding the wait at the barrier.";
-    let columns = [">rank", "node", ">CPU", ">per iteration", ">alone, mean", ">max", ">with barriers, mean", ">max"];
-    let mut table = Table::new("Phases of the ranks", note, &columns);
+    let columns = ["rank", "node", "CPU", "per iteration [ns]", "alone, mean", "max", "with barriers, mean", "max"];
+    let mut table = Table::of("Phases of the ranks", note, columns.map(Column::new));
     for (i, r) in c.ranks.iter().enumerate() {
-        let cells = vec![
-            i.to_string(),
-            r.host.clone(),
-            r.cpu.to_string(),
-            format!("{} ns", number::fixed(r.per_iteration, 4).unwrap_or_default()),
-            time(r.alone.mean, u),
-            time(r.alone.max, u),
-            time(r.work.mean, u),
-            time(r.work.max, u),
+        let cells = [
+            Cell::of(Unit::Count, i as f64),
+            Cell::foreign(&r.host),
+            Cell::count(r.cpu),
+            // The loop takes less than a nanosecond.
+            Figure { digits: Some(0.001), ..Figure::new(Unit::Plain, r.per_iteration) }.into(),
+            Cell::time(r.alone.mean),
+            Cell::time(r.alone.max),
+            Cell::time(r.work.mean),
+            Cell::time(r.work.max),
         ];
         table.row(cells, Vec::new());
     }
     table
 }
 
-fn remarks(bsp: &Bsp, c: &BspComparison) -> Vec<String> {
-    let mut all = Vec::new();
+fn remarks(bsp: &Bsp, c: &BspComparison) -> Vec<Cell> {
+    let mut all: Vec<Cell> = Vec::new();
     let unbound = unbound(bsp);
     if unbound > 0 {
-        all.push(format!(
-            "{} could run on several CPUs and migrate: bind them with `mpirun --bind-to core` or `srun --cpu-bind=cores`.",
-            of(unbound as u64, "rank")
-        ));
+        let ranks = plural(unbound as u64, "rank");
+        let bind = "bind them with `mpirun --bind-to core` or `srun --cpu-bind=cores`";
+        all.push(format!("{ranks} could run on several CPUs and migrate: {bind}.").into());
     }
     let crowded = crowded(bsp);
     if crowded > 0 {
-        all.push(format!(
-            "{} shared a CPU with another rank: the result measures the scheduler.",
-            of(crowded as u64, "rank")
-        ));
+        let ranks = plural(crowded as u64, "rank");
+        all.push(format!("{ranks} shared a CPU with another rank: the result measures the scheduler.").into());
     }
     let rates = || c.ranks.iter().map(|r| r.per_iteration).filter(|r| *r > 0.0);
     let (fast, slow) = (rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max));
     if slow > 1.05 * fast {
-        let by = number::percent(slow / fast - 1.0).unwrap_or_default();
-        all.push(format!(
-            "The slowest rank's loop was calibrated {by} slower than the fastest rank's: the ranks do not run at the same speed."
-        ));
+        let by = Cell::text("The slowest rank's loop was calibrated ").and(Cell::of(Unit::Share, slow / fast - 1.0));
+        all.push(by.and(" slower than the fastest rank's: the ranks do not run at the same speed."));
     }
     all
 }
 
-/// Head, tables and remarks.
-pub fn terminal(bsp: &Bsp, c: &BspComparison, style: &Style) -> String {
-    let u = style.unicode;
-    let mut page = ScreenText::new(style);
-    let (ranks_, nodes) = (of(c.ranks.len() as u64, "rank"), of(c.nodes as u64, "node"));
-    page.title(&format!("Bulk-synchronous job of {ranks_} on {nodes}"));
-    page.field("began", &style.show(&bsp.created));
-    page.field("library", &style.show(&bsp.mpi));
-    let phases = format!("{} of {} on each rank", bsp.phases, exact(bsp.grain, u));
-    page.field("phases", &phases);
-    page.field("shortest", &time(c.shortest as f64, u));
+/// The job with its tables.
+pub fn sheet(bsp: &Bsp, c: &BspComparison) -> Sheet {
+    let (ranks_, nodes) = (plural(c.ranks.len() as u64, "rank"), plural(c.nodes as u64, "node"));
     let b = &c.barrier;
-    let barrier = format!("empty: median {}, mean {}, longest {}", time(b.median, u), time(b.mean, u), time(b.max, u));
-    page.field("barrier", &barrier);
-    draw(&mut page, &jobs(c));
-    draw(&mut page, &ranks(c, u));
-    let remarks = remarks(bsp, c);
-    if !remarks.is_empty() {
-        page.gap();
+    let barrier = Cell::text("empty: median ").and(Cell::time(b.median)).and(", mean ").and(Cell::time(b.mean));
+    let phases = Cell::text(format!("{} of ", bsp.phases)).and(length(bsp.grain)).and(" on each rank");
+    Sheet {
+        facts: vec![
+            SheetFact::new("began", Cell::foreign(&bsp.created)),
+            SheetFact::new("library", Cell::foreign(&bsp.mpi)),
+            SheetFact::new("phases", phases),
+            SheetFact::new("shortest", Cell::time(c.shortest as f64)),
+            SheetFact::new("barrier", barrier.and(", longest ").and(Cell::time(b.max))),
+        ],
+        remarks: remarks(bsp, c).into_iter().map(SheetRemark::warning).collect(),
+        sections: vec![Section::result([jobs(c), ranks(c)].map(Item::Table))],
+        ..Sheet::new(PageKind::Noise, format!("Bulk-synchronous job of {ranks_} on {nodes}"))
     }
-    for remark in remarks {
-        page.hang(&[(Paint::Warn, format!("{} ", page.g.warning))], Paint::Plain, &style.prose(&remark));
-    }
-    page.finish()
 }
 
 #[derive(Serialize)]
@@ -163,6 +140,8 @@ mod tests {
     use tarebench_core::base::units::Nanos;
     use tarebench_core::noise::bsp::Rank;
     use tarebench_core::noise::bsp_report::compare;
+    use tarebench_report::style::Style;
+    use tarebench_report::terminal::sheet_text;
 
     /// Two ranks on one node, one on another; every 50th phase is delayed, on the ranks of a node in the same one.
     fn job() -> Bsp {
@@ -204,10 +183,10 @@ mod tests {
     #[test]
     fn tables() {
         let bsp = job();
-        let text = terminal(&bsp, &compare(&bsp, 1).unwrap(), &Style::default());
+        let text = sheet_text(&sheet(&bsp, &compare(&bsp, 1).unwrap()), &Style::default());
         assert!(!text.contains('\u{1b}') && text.lines().all(|l| l.chars().count() <= 100), "{text}");
         insta::assert_snapshot!(text);
-        let ascii = terminal(&bsp, &compare(&bsp, 1).unwrap(), &Style { unicode: false, ..Style::default() });
+        let ascii = sheet_text(&sheet(&bsp, &compare(&bsp, 1).unwrap()), &Style { unicode: false, ..Style::default() });
         assert!(ascii.is_ascii(), "{ascii}");
     }
 
@@ -219,7 +198,10 @@ mod tests {
         let c = compare(&bsp, 1).unwrap();
         let said = remarks(&bsp, &c);
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(said[0].starts_with("1 rank could") && said[1].starts_with("2 ranks shared"), "{said:?}");
+        assert!(
+            said[0].plain().starts_with("1 rank could") && said[1].plain().starts_with("2 ranks shared"),
+            "{said:?}"
+        );
     }
 
     #[test]

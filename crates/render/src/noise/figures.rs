@@ -1,17 +1,14 @@
 //! The figures of a measurement, for the page and as SVG.
 
-use crate::noise::tables::{chances, divided_by, interruptions, jobs, on, place, time};
-use tarebench_core::base::reading::Reading;
+use crate::noise::said::{divided_by, less, place};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::noise::attribution::Attribution;
 use tarebench_core::noise::cdf::CdfPoint;
-use tarebench_core::noise::data::Noise;
 use tarebench_core::noise::prediction::Expected;
 use tarebench_core::noise::report::{Grain, JobSlowdown, NoiseRow, PhasePlace};
-use tarebench_core::noise::subtraction::InterruptionKind;
 use tarebench_report::number::{chance, exact};
 use tarebench_report::text::escape;
-use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PagePart, PageQuantity, PageScale};
+use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
 /// The most CPUs with a curve in one figure.
 const CPUS: usize = 7;
@@ -19,29 +16,9 @@ const CPUS: usize = 7;
 const TAIL: f64 = 0.001;
 const INTERVAL: &str = "95 % interval";
 
-/// What is shown of each grain.
-pub fn parts(noise: &Noise, grains: &[Grain]) -> Vec<PagePart> {
-    grains.iter().map(|g| part(noise, g)).collect()
-}
-
-fn part(noise: &Noise, g: &Grain) -> PagePart {
-    let id = format!("grain-{}", exact(g.grain, false).replace(' ', ""));
-    let each = g.calibrated.map_or_else(String::new, |ns| format!(", calibrated to {}", time(ns, true)));
-    let figures = [distribution(g), survival(g), delayed(g), slowdown(g)];
-    let mut figures: Vec<PageFigure> = figures.into_iter().flatten().collect();
-    let mut tables = vec![chances(g, false, true), jobs(g, false, true)];
-    for a in &g.attribution {
-        if let Reading::Value(by) = &a.by {
-            let more = on(a, g.attribution.len() > 1);
-            figures.extend(left(by, a.cpu, &more));
-            tables.extend(interruptions(noise, g, a.cpu, by, &more, true));
-        }
-    }
-    for figure in &mut figures {
-        figure.id = format!("{id}-{}", figure.id);
-    }
-    let note = format!("{} iterations of the loop in each phase{each}", g.iterations);
-    PagePart { title: format!("Grain {}", exact(g.grain, true)).into(), id, note: note.into(), figures, tables }
+/// Of a grain.
+pub(crate) fn figures(g: &Grain) -> Vec<PageFigure> {
+    [distribution(g), survival(g), delayed(g), slowdown(g)].into_iter().flatten().collect()
 }
 
 /// The survival functions of all grains (figure 5), in per cent of the shortest phase, so that grains compare.
@@ -234,7 +211,7 @@ fn slowdown(g: &Grain) -> Option<PageFigure> {
         note: format!(
             "Mean time of a phase until the slowest node is ready, divided by {}, with its 95 % interval by block bootstrap. \
              These phases support n up to {}.",
-            divided_by(g, true),
+            divided_by(g),
             g.supported
         ),
         x: PageAxis::scaled("Nodes of the job", PageQuantity::Count, &[PageScale::Log]),
@@ -256,7 +233,7 @@ fn slowdowns(title: &str, look: usize, jobs: &[&JobSlowdown]) -> PageCurve {
 }
 
 /// Figure 4, right.
-fn left(a: &Attribution, cpu: u32, more: &str) -> Option<PageFigure> {
+pub(crate) fn residual(a: &Attribution, cpu: u32, more: &str) -> Option<PageFigure> {
     let shortest = a.curves.first()?.min;
     let curves = a.curves.iter().enumerate().map(|(look, c)| (less(c.minus).to_owned(), look, tail(&c.cdf, shortest)));
     let flat = a.curves.iter().find(|c| c.max <= shortest);
@@ -272,17 +249,6 @@ fn left(a: &Attribution, cpu: u32, more: &str) -> Option<PageFigure> {
     figure.x.title = "Residual relative to the shortest phase".to_owned();
     figure.y.title = "Phases with at least this residual".to_owned();
     Some(figure)
-}
-
-fn less(kind: Option<InterruptionKind>) -> &'static str {
-    match kind {
-        None => "nothing subtracted",
-        Some(InterruptionKind::Tick) => "minus ticks",
-        Some(InterruptionKind::Interrupt) => "minus ticks and other interrupts",
-        Some(InterruptionKind::Preemption) => "minus ticks, other interrupts and other tasks",
-        Some(InterruptionKind::Steal) => "minus these and steal time",
-        Some(InterruptionKind::Entry) => "minus these and interrupt entry and exit",
-    }
 }
 
 /// The survival functions of all grains (figure 5), as SVG; `None` if there is nothing to draw.

@@ -1,8 +1,8 @@
 pub mod bsp;
 pub mod figures;
-pub mod page;
+pub mod json;
 pub mod platform;
 pub mod question;
+pub(crate) mod said;
 pub mod several;
-pub mod tables;
-pub mod terminal;
+pub mod sheet;

@@ -1,16 +1,15 @@
 //! The platform of measurements (ICS'05, table 1), from the heads of their documents.
 
-use crate::noise::tables::{configured, scheduled};
+use crate::noise::said::{configured, scheduled};
 use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::machine::data::Host;
 use tarebench_core::noise::data::{Noise, PhaseSource};
 use tarebench_core::noise::report::{Grain, NoiseRow};
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::number;
-use tarebench_report::number::bytes;
-use tarebench_report::table::Table;
-use tarebench_report::text::escape;
+use tarebench_report::table::{Column, Table};
 
 /// A measurement with its results.
 #[derive(Clone, Copy)]
@@ -41,14 +40,14 @@ fn host(head: &DocumentHead) -> Option<&Host> {
 }
 
 /// A reading of the machine, or why there is none, which says so itself: `not known: …`.
-fn read(reading: &Reading<String>) -> String {
+fn read(reading: &Reading<String>) -> Cell {
     match reading {
-        Reading::Value(text) => escape(text).into_owned(),
-        Reading::Absent(why) => escape(&why.to_string()).into_owned(),
+        Reading::Value(text) => Cell::foreign(text),
+        Reading::Absent(why) => Cell::text(why.to_string()),
     }
 }
 
-fn megahertz(hz: f64) -> String {
+pub(crate) fn megahertz(hz: f64) -> String {
     format!("{} MHz", number::fixed(hz / 1e6, 1).unwrap_or_default())
 }
 
@@ -63,42 +62,45 @@ fn timers(shown: &ShownNoise<'_>) -> Option<f64> {
     recorded.max_by(f64::total_cmp)
 }
 
-/// A fact of the platform; `None` where it is not recorded.
-type Fact = fn(&ShownNoise<'_>) -> Option<String>;
+/// A figure below texts: as words it does not align their column to the right.
+fn left(figure: Cell) -> Cell {
+    Cell::words([figure])
+}
 
-const FACTS: [(&str, Fact); 13] = [
-    ("machine", |s| Some(escape(&s.head.machine).into_owned())),
+/// A fact of the platform; `None` where it is not recorded.
+type Fact = fn(&ShownNoise<'_>) -> Option<Cell>;
+
+const FACTS: [(&str, Fact); 14] = [
+    ("measurement", |s| Some(Cell::foreign(&s.head.title))),
+    ("machine", |s| Some(Cell::foreign(&s.head.machine))),
     ("CPU", |s| Some(read(&host(s.head)?.cpu))),
-    ("CPUs online", |s| Some(host(s.head)?.cpus.to_string())),
-    ("cycle counter", |s| (s.noise.plan.source == PhaseSource::Measured).then(|| megahertz(s.noise.plan.hz))),
-    ("memory", |s| host(s.head)?.memory.value().map(|b| bytes(*b))),
+    ("CPUs online", |s| Some(left(Cell::count(host(s.head)?.cpus)))),
+    ("cycle counter", |s| (s.noise.plan.source == PhaseSource::Measured).then(|| megahertz(s.noise.plan.hz).into())),
+    ("memory", |s| host(s.head)?.memory.value().map(|b| left(Cell::of(Unit::Bytes, *b as f64)))),
     ("hypervisor", |s| Some(read(&host(s.head)?.hypervisor))),
     ("distribution", |s| Some(read(&host(s.head)?.distribution))),
     ("kernel", |s| {
         let host = host(s.head)?;
-        Some(escape(&format!("Linux {} {}", host.kernel, host.architecture)).into_owned())
+        Some(Cell::foreign(format!("Linux {} {}", host.kernel, host.architecture)))
     }),
     ("clock source", |s| Some(read(&host(s.head)?.clock_source))),
-    ("tick", |s| s.noise.plan.tick.as_ref().map(configured)),
-    ("timer interrupts a second", |s| timers(s).and_then(|r| number::fixed(r, number::decimals_for(r, 3)))),
-    ("scheduler", |s| (s.noise.plan.source == PhaseSource::Measured).then(|| scheduled(s.noise.plan.sched))),
+    ("tick", |s| s.noise.plan.tick.as_ref().map(|tick| configured(tick).into())),
+    ("timer interrupts a second", |s| timers(s).map(|rate| left(Cell::of(Unit::Plain, rate)))),
+    ("scheduler", |s| (s.noise.plan.source == PhaseSource::Measured).then(|| scheduled(s.noise.plan.sched).into())),
     ("imported from", |s| match &s.noise.plan.source {
-        PhaseSource::Imported { form, file } => Some(format!("{form} in {}", escape(file))),
+        PhaseSource::Imported { form, file } => Some(Cell::text(format!("{form} in ")).and(Cell::foreign(file))),
         PhaseSource::Measured => None,
     }),
 ];
 
 /// Table 1: a column for each measurement; facts that none has are omitted.
 pub(crate) fn platforms(all: &[ShownNoise<'_>]) -> Table {
-    let ids: Vec<String> = all.iter().map(|s| id(s.head)).collect();
-    let mut columns = vec!["platform"];
-    columns.extend(ids.iter().map(String::as_str));
-    let mut table = Table::new("Platform (ICS'05, table 1)", "", &columns);
+    let columns = ["platform".to_owned()].into_iter().chain(all.iter().map(|s| id(s.head))).map(Column::new);
+    let mut table = Table::of("Platform (ICS'05, table 1)", "", columns);
     for (name, fact) in FACTS {
-        let cells: Vec<Option<String>> = all.iter().map(fact).collect();
+        let cells: Vec<Option<Cell>> = all.iter().map(fact).collect();
         if cells.iter().any(Option::is_some) {
-            let cells = cells.into_iter().map(Option::unwrap_or_default);
-            table.row(std::iter::once(name.to_owned()).chain(cells), Vec::new());
+            table.row([name.into()].into_iter().chain(cells.into_iter().map(Option::unwrap_or_default)), Vec::new());
         }
     }
     table

@@ -1,16 +1,15 @@
-//! What the noise model answers without a measurement, as a table and as JSON.
+//! What the noise model answers without a measurement, as a sheet and as JSON.
 
+use crate::noise::said::{length, slowdown};
 use serde::Serialize;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::noise::model::MostNodes;
 use tarebench_core::noise::question::{ModelAnswer, ModelRow, NoiseQuestion};
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::error::RenderError;
-use tarebench_report::number;
-use tarebench_report::number::{chance, exact, ratio};
-use tarebench_report::screen::ScreenText;
-use tarebench_report::style::Style;
-use tarebench_report::table::Table;
-use tarebench_report::terminal_table::draw;
+use tarebench_report::sheet::{Item, Section, Sheet, SheetFact};
+use tarebench_report::table::{Column, Table};
+use tarebench_report::web::page::PageKind;
 
 fn most_nodes(most: MostNodes) -> String {
     match most {
@@ -22,42 +21,35 @@ fn most_nodes(most: MostNodes) -> String {
 }
 
 /// Table of the numbers of nodes.
-fn rows(answer: &ModelAnswer, u: bool) -> Table {
-    let q = &answer.question;
-    let alpha = chance(q.alpha.get());
-    let mut note = format!(
+fn rows(answer: &ModelAnswer) -> Table {
+    let mut note = Cell::text(
         "d_p(n) = 1 - (1 - p)^n, the probability that a phase of a job on n nodes is delayed if each node is with probability p; p n \
-         is its approximation. Largest p: what keeps d_p(n) at {alpha}."
-    );
+         is its approximation. Largest p: what keeps d_p(n) at ",
+    )
+    .and(Cell::of(Unit::Chance, answer.question.alpha.get()))
+    .and(".");
     if !answer.limits.is_empty() {
-        note += " Slowdown: (G (1 - d) + G' d) / G of phases that take G or, delayed, G' (equation 5), with the stated G; a lower \
-                 bound if delayed phases take G' or longer.";
+        note = note.and(
+            " Slowdown: (G (1 - d) + G' d) / G of phases that take G or, delayed, G' (equation 5), with the stated G; a lower \
+             bound if delayed phases take G' or longer.",
+        );
     }
     let equations = if answer.limits.is_empty() { "equations 1 and 2" } else { "equations 1, 2 and 5" };
-    let heads: Vec<String> = slowdown_grains(answer).map(|g| format!(">slowdown, G = {}", exact(g, u))).collect();
-    let mut columns = vec![">n", ">d_p(n)", ">p n", ">p n over d", ">largest p"];
-    columns.extend(heads.iter().map(String::as_str));
-    let mut table = Table::new(format!("Jobs on n nodes (ICS'05, {equations})"), note, &columns);
+    let heads = slowdown_grains(answer).map(|g| Column::new(Cell::text("slowdown, G = ").and(length(g))));
+    let columns = ["n", "d_p(n)", "p n", "p n over d by", "largest p"].map(Column::new).into_iter().chain(heads);
+    let mut table = Table::of(format!("Jobs on n nodes (ICS'05, {equations})"), note, columns);
     for row in &answer.rows {
-        table.row(cells(row), Vec::new());
-        let first = [row.nodes.get() as f64, row.delayed, row.linear].map(Some);
-        let rest = [row.linear_error, Some(row.largest_p)];
-        table.values(first.into_iter().chain(rest).chain(row.slowdowns.iter().copied().map(Some)).collect());
+        let chance = |p| Cell::of(Unit::Chance, p);
+        let cells = [
+            Cell::of(Unit::Count, row.nodes.get() as f64),
+            chance(row.delayed),
+            if row.linear > 1.0 { "over 1".into() } else { chance(row.linear) },
+            Cell::of(Unit::Chance, row.linear_error),
+            chance(row.largest_p),
+        ];
+        table.row(cells.into_iter().chain(row.slowdowns.iter().copied().map(slowdown)), Vec::new());
     }
     table
-}
-
-fn cells(row: &ModelRow) -> Vec<String> {
-    let linear = if row.linear > 1.0 { "over 1".to_owned() } else { chance(row.linear) };
-    let mut cells = vec![
-        row.nodes.to_string(),
-        chance(row.delayed),
-        linear,
-        row.linear_error.map(|e| format!("+{}", chance(e))).unwrap_or_default(),
-        chance(row.largest_p),
-    ];
-    cells.extend(row.slowdowns.iter().copied().map(ratio));
-    cells
 }
 
 /// The grains that have a slowdown.
@@ -66,22 +58,23 @@ fn slowdown_grains(answer: &ModelAnswer) -> impl Iterator<Item = Nanos> + '_ {
 }
 
 /// Question and answer.
-pub fn terminal(answer: &ModelAnswer, style: &Style) -> String {
-    let (u, q) = (style.unicode, &answer.question);
-    let mut page = ScreenText::new(style);
-    page.title("Noise by the model, without a measurement");
-    page.field("p", &format!("{} for a phase of one node", chance(q.p.get())));
-    for (grain, limit) in slowdown_grains(answer).zip(&answer.limits) {
-        let delay = q.delay.map(|d| exact(d, u)).unwrap_or_default();
-        let at_most = number::percent(limit - 1.0).unwrap_or_default();
-        let text = format!("{delay} in a phase of G = {}: a job is slowed down by {at_most} at most", exact(grain, u));
-        page.field("delay", &style.prose(&text));
+pub fn sheet(answer: &ModelAnswer) -> Sheet {
+    let q = &answer.question;
+    let chance = |p: f64| Cell::of(Unit::Chance, p);
+    let delay = |(grain, limit): (Nanos, &f64)| {
+        let delay = q.delay.map(length).unwrap_or_default().and(" in a phase of G = ").and(length(grain));
+        let at_most = Cell::of(Unit::Share, limit - 1.0);
+        SheetFact::new("delay", delay.and(": a job is slowed down by ").and(at_most).and(" at most"))
+    };
+    let within = Cell::text(format!("{}, for delays in at most ", most_nodes(answer.largest_n)));
+    let within = within.and(chance(q.alpha.get())).and(" of the phases");
+    let p = SheetFact::new("p", chance(q.p.get()).and(" for a phase of one node"));
+    let delays = slowdown_grains(answer).zip(&answer.limits).map(delay);
+    Sheet {
+        facts: [p].into_iter().chain(delays).chain([SheetFact::new("largest n", within)]).collect(),
+        sections: vec![Section::result([Item::Table(rows(answer))])],
+        ..Sheet::new(PageKind::Noise, "Noise by the model, without a measurement")
     }
-    let within =
-        format!("{}, for delays in at most {} of the phases", most_nodes(answer.largest_n), chance(q.alpha.get()));
-    page.field("largest n", &within);
-    draw(&mut page, &rows(answer, u));
-    page.finish()
 }
 
 #[derive(Serialize)]
@@ -114,6 +107,8 @@ mod tests {
     use std::num::NonZeroU64;
     use tarebench_core::noise::model::Probability;
     use tarebench_core::noise::question::answer;
+    use tarebench_report::style::Style;
+    use tarebench_report::terminal::sheet_text;
 
     fn paper(delay: Option<Nanos>) -> ModelAnswer {
         let question = NoiseQuestion {
@@ -129,14 +124,14 @@ mod tests {
     /// Section 2.4 of the paper.
     #[test]
     fn the_papers_example() {
-        let text = terminal(&paper(Some(Nanos::from_micros(500))), &Style::default());
+        let text = sheet_text(&sheet(&paper(Some(Nanos::from_micros(500)))), &Style::default());
         for says in ["G = 1 ms", "10 nodes, for delays in at most 10 %", "63 %", "1.3170", "over 1", "by 50 % at most"]
         {
             assert!(text.contains(says), "{says}: {text}");
         }
         assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
         insta::assert_snapshot!(text);
-        let ascii = terminal(&paper(None), &Style { unicode: false, ..Style::default() });
+        let ascii = sheet_text(&sheet(&paper(None)), &Style { unicode: false, ..Style::default() });
         assert!(ascii.is_ascii() && !ascii.contains("slowdown") && !ascii.contains("and 5"), "{ascii}");
     }
 

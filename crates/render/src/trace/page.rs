@@ -108,7 +108,7 @@ pub(crate) fn timeline(a: &Activity) -> PageTimeline {
 
 fn explained(a: &Activity, e: &Explained) -> (Vec<PageCause>, Vec<usize>) {
     let cause = |s: &tarebench_core::trace::explained::CauseShare| PageCause {
-        title: reason(&s.reason),
+        title: reason(&s.reason).plain(),
         class: class(&s.reason),
         gaps: s.gaps,
         time: a.ns(s.cycles as f64),

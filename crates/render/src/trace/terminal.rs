@@ -8,7 +8,9 @@ use tarebench_core::trace::activity::{ActivitySummary, BadTrace, Gap, Inactivity
 use tarebench_core::trace::explained::{Explained, ExplainedCause};
 use tarebench_core::trace::ticks::{TickSight, TraceTick, ticks};
 use tarebench_core::trace::timeline::TraceTask;
+use tarebench_report::cell::Cell;
 use tarebench_report::error::RenderError;
+use tarebench_report::form::Form;
 use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
@@ -77,17 +79,19 @@ fn by_kernel(by: TaskKind) -> &'static str {
     }
 }
 
-/// The cause of an inactive period. Names of tasks are not escaped.
-pub(crate) fn reason(r: &ExplainedCause) -> String {
+/// The cause of an inactive period.
+pub(crate) fn reason(r: &ExplainedCause) -> Cell {
     match r {
-        ExplainedCause::Timer => "timer interrupt".to_owned(),
-        ExplainedCause::Interrupt { name } => format!("interrupt {name}"),
-        ExplainedCause::Softirq { name } => format!("softirq {name}"),
-        ExplainedCause::Preempted { name, by } => format!("preempted by {name}{}", by_kernel(*by)),
-        ExplainedCause::Idle => "throttled, the CPU was idle".to_owned(),
-        ExplainedCause::Stolen => "stolen by the hypervisor".to_owned(),
-        ExplainedCause::NoEvent => "no kernel event: hypervisor or SMI".to_owned(),
-        ExplainedCause::Unknown => "unknown".to_owned(),
+        ExplainedCause::Timer => "timer interrupt".into(),
+        ExplainedCause::Interrupt { name } => Cell::text("interrupt ").and(Cell::foreign(name)),
+        ExplainedCause::Softirq { name } => Cell::text("softirq ").and(Cell::foreign(name)),
+        ExplainedCause::Preempted { name, by } => {
+            Cell::text("preempted by ").and(Cell::foreign(name)).and(by_kernel(*by))
+        }
+        ExplainedCause::Idle => "throttled, the CPU was idle".into(),
+        ExplainedCause::Stolen => "stolen by the hypervisor".into(),
+        ExplainedCause::NoEvent => "no kernel event: hypervisor or SMI".into(),
+        ExplainedCause::Unknown => "unknown".into(),
     }
 }
 
@@ -105,7 +109,7 @@ pub(crate) fn explanation(a: &Activity, causes: &[InactivityCause], gap: usize) 
         (ExplainedCause::NoEvent, _) if found.is_some_and(|g| g.reported > 0) => {
             "no kernel event for most of it: hypervisor or SMI".to_owned()
         }
-        (other, _) => reason(other),
+        (other, _) => reason(other).plain(),
     }
 }
 
@@ -229,7 +233,7 @@ fn explained(page: &mut ScreenText<'_>, a: &Activity, e: &Explained) {
     let rows = e.causes.iter().take(LISTED).map(|c| {
         let time = number::time(a.ns(c.cycles as f64), None, u).unwrap_or_default();
         let share = c.share.and_then(number::percent).unwrap_or_else(|| page.g.absent.to_owned());
-        (page.style.show(&reason(&c.reason)), format!("{}{}", c.gaps, page.g.times), time, share)
+        (reason(&c.reason).write(&Form::terminal(page.style)), format!("{}{}", c.gaps, page.g.times), time, share)
     });
     let rows: Vec<_> = rows.collect();
     let widest = |f: fn(&(String, String, String, String)) -> &String| {

@@ -22,5 +22,5 @@ fn show(store: &dyn Store, id: Id, how: &ShowRequest<'_>) -> Result<(), Failure>
 fn page(store: &dyn Store, id: Id, _: &Hints) -> Result<DocumentPage, PageError> {
     let (head, noise) = load(store, id)?;
     let grains = reported(&noise, &[]);
-    Ok(tarebench::render::noise::page::noise(&head, &noise, &grains, &clock::zone(), foot()).into())
+    Ok(tarebench::render::noise::sheet::noise(&head, &noise, &grains, &clock::zone(), foot()).into_page().into())
 }
