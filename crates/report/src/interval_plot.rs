@@ -6,7 +6,7 @@ use crate::text;
 use crate::text::columns;
 use crate::web::page::{Overview, OverviewRow};
 
-/// Changes beyond so many times the largest limit are drawn at the edge, so that the others can be told apart.
+/// Changes beyond so many times the largest limit, if there is one, are drawn at the edge, so that the others can be told apart.
 const FURTHEST: f64 = 10.0;
 /// Most columns of a name beside the plot.
 const BESIDE: usize = 24;
@@ -96,8 +96,7 @@ struct PlotScale {
 impl PlotScale {
     fn over(changes: &[PlottedChange], width: usize) -> PlotScale {
         let limit = changes.iter().map(|c| c.limit).fold(0.0, f64::max);
-        let limit = if limit > 0.0 { limit } else { 0.01 };
-        let furthest = FURTHEST * limit;
+        let (limit, furthest) = if limit > 0.0 { (limit, FURTHEST * limit) } else { (0.01, f64::INFINITY) };
         let ends =
             changes.iter().flat_map(|c| c.value.into_iter().chain(c.bounds.map(|b| b.0)).chain(c.bounds.map(|b| b.1)));
         let ends = ends.map(|v| v.clamp(-furthest, furthest)).chain([-limit, limit]);

@@ -42,14 +42,19 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
         page.hang(&[(paint, label)], paint, &note.cell.write(&form));
     }
     let long = form.cut_to((!style.full).then_some(LONG));
-    for remark in sheet.remarks.iter().take(if style.full { usize::MAX } else { terminal_table::ROWS }) {
+    let most = if style.full { usize::MAX } else { terminal_table::ROWS };
+    for remark in sheet.remarks.iter().take(most) {
         let mark = if remark.warning { vec![(Paint::Warn, format!("{} ", page.g.warning))] } else { Vec::new() };
         page.hang(&mark, Paint::Plain, &remark.cell.write(&long));
+    }
+    if sheet.remarks.len() > most {
+        page.line(&[(Paint::Dim, format!("  and {} more", sheet.remarks.len() - most))]);
+        whole = false;
     }
     whole &= others.iter().map(|s| section(&mut page, s)).fold(true, |all, this| all & this);
     if let Some(more) = style.more.as_deref().filter(|_| !whole) {
         page.gap();
-        page.hang(&[], Paint::Dim, &format!("Not all rows or columns are shown. Details: {}", style.prose(more)));
+        page.hang(&[], Paint::Dim, &format!("Not everything is shown. Details: {}", style.prose(more)));
     }
     page.finish()
 }

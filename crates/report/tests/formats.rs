@@ -195,3 +195,19 @@ fn a_sheet_without_an_answer_begins_with_its_title() {
         ("Noise n1\n".to_owned(), "nothing was delayed\n".to_owned())
     );
 }
+
+#[test]
+fn the_number_of_remarks_that_are_left_out_is_shown() {
+    let remarks = |n: usize| Sheet {
+        remarks: vec![SheetRemark::warning("something is odd"); n],
+        ..sheet(&["a".to_owned()], &[Cell::count(1)])
+    };
+    let style = Style { more: Some("everything".to_owned()), ..Style::default() };
+    assert!(!sheet_text(&remarks(20), &style).contains(" more"));
+    let text = sheet_text(&remarks(23), &style);
+    assert!(
+        text.contains("\n  and 3 more\n") && text.ends_with("Not everything is shown. Details: everything\n"),
+        "{text}"
+    );
+    assert!(!sheet_text(&remarks(23), &Style { full: true, ..style }).contains(" more"));
+}
