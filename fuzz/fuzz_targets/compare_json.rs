@@ -10,6 +10,7 @@ use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::compare::stored_report;
 use tarebench_core::documents::head::{DocumentHead, DocumentKind};
 use tarebench_render::compare::{gate, stored};
+use tarebench_report::csv;
 use tarebench_report::document;
 use tarebench_report::markup::Markup;
 use tarebench_report::style::Style;
@@ -48,14 +49,16 @@ fuzz_target!(|data: &[u8]| {
 
 fn comparison(head: &DocumentHead, found: &StoredComparison) {
     let report = stored_report::report(found);
-    fits(&|style| stored::terminal::comparison_text(head, found, &report, style));
+    let sheet = stored::sheet::comparison(head, found, &report, &TimeZone::UTC, String::new());
+    fits(&|style| terminal::sheet_text(&sheet, style));
     stored::json::json(head, found, &report).expect("figures that are not finite are absent");
-    let _ = stored::csv::ratios(found, &report);
+    let _ = csv::table(&stored::tables::exported(found, &report));
+    let table = stored::tables::ratios(found, &report);
     for language in [Markup::Markdown, Markup::Asciidoc, Markup::Org, Markup::Latex] {
-        let text = stored::markup::table(found, &report, language);
+        let text = document::table(&table, language, None);
         assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "control character in {text:?}");
     }
-    is_whole(&stored::page::comparison(head, found, &report, &TimeZone::UTC, String::new()));
+    is_whole(&sheet.into_page());
 }
 
 fn of_gate(head: &DocumentHead, found: &Gate) {

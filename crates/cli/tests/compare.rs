@@ -124,7 +124,7 @@ fn runs_are_compared_by_what_they_print() {
     assert!((ratio(&d) - 1.5).abs() < 1e-9, "{found:#}");
     assert_eq!(found["verdict"]["Ok"], "slower");
     let compare = ["compare", "1", "2", "--no-store"];
-    let answer = "prints of run 2 has 1.50 times the v of prints of run 1";
+    let answer = "prints of run 2 has 1.50 [1.50, 1.50] times the v of prints of run 1";
     says(&dir, &[&compare[..], &by].concat(), 0, &[answer, "how far v differs from run to run is not known"]);
     // Nobody asked for it: it stands beside.
     let d = compared(&dir, &["1", "2"]);
@@ -267,7 +267,7 @@ fn a_comparison_is_a_stored_result() {
     says(&dir, &["list", "--kind", "comparison"], 0, &["c1", "2 against 1", "x=y"]);
     says(&dir, &["show", "c1"], 0, &["slow of run 2 is ", "comparison c1"]);
     says(&dir, &["show", "c1", "--export-csv", "-"], 0, &["program,run,run_uuid", "slow,2,"]);
-    says(&dir, &["show", "c1", "--export-markdown", "-"], 0, &["| `slow of run 2 / quick of run 1` | CPU time |"]);
+    says(&dir, &["show", "c1", "--export-markdown", "-"], 0, &["| `slow` of run 2 | `quick` of run 1 | CPU time |"]);
     says(&dir, &["show", "c1", "--export-hyperfine", "-"], 2, &["a comparison cannot be exported in this format"]);
     says(&dir, &["resume", "c1"], 2, &["c1 is a comparison, which cannot be resumed"]);
     let page = dir.path().join("page.html");

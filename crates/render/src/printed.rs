@@ -2,7 +2,6 @@
 
 use tarebench_core::run::report::data::SeriesReport;
 use tarebench_core::run::report::metrics::{MetricFigures, MetricSummary};
-use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::number;
 
@@ -57,10 +56,4 @@ pub(crate) fn mean_cell(s: &SeriesReport, name: &str) -> Option<Cell> {
 /// Mean and standard deviation.
 pub(crate) fn figure(m: &MetricFigures) -> Figure {
     Figure::new(Unit::Plain, m.mean).with_spread(m.std_dev)
-}
-
-/// A median, with the decimals that its interval justifies.
-pub(crate) fn median(median: f64, interval: &Result<Interval, NoInterval>) -> String {
-    let spread = interval.as_ref().ok().map(Interval::half_width);
-    MetricScale::new(median, spread, median.abs()).value(median)
 }

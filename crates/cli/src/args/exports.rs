@@ -18,6 +18,7 @@ use tarebench::render::kbest::bench;
 use tarebench::render::run::{csv, duet_csv, hyperfine, json};
 use tarebench::render::{kbest, run};
 use tarebench::report;
+use tarebench::report::csv as tables;
 use tarebench::report::document;
 use tarebench::report::error::SamplesError;
 use tarebench::report::markup::Markup;
@@ -157,7 +158,7 @@ impl Exports {
             write(f, &stored::json::json(head, comparison, report).map_err(failed)?)?;
         }
         if let Some(f) = &self.export_csv {
-            write(f, &stored::csv::ratios(comparison, report).map_err(failed)?)?;
+            write(f, &tables::table(&stored::tables::exported(comparison, report)).map_err(failed)?)?;
         }
         for (file, language) in [
             (&self.export_markdown, Markup::Markdown),
@@ -165,7 +166,7 @@ impl Exports {
             (&self.export_orgmode, Markup::Org),
         ] {
             if let Some(f) = file {
-                write(f, &stored::markup::table(comparison, report, language))?;
+                write(f, &document::table(&stored::tables::ratios(comparison, report), language, None))?;
             }
         }
         Ok(())

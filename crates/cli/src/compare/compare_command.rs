@@ -12,7 +12,10 @@ use tarebench::core::compare::stored::{StoredComparison, StoredPlan};
 use tarebench::core::compare::stored_report::report;
 use tarebench::core::documents::head::{DocumentHead, DocumentKind};
 use tarebench::render::compare::stored::json::json;
-use tarebench::render::compare::stored::terminal::comparison_text;
+use tarebench::render::compare::stored::sheet;
+use tarebench::report::screen::ScreenText;
+use tarebench::report::style::{Paint, Style};
+use tarebench::report::terminal::sheet_text;
 
 /// Compare programs of stored runs, also of different runs and machines
 ///
@@ -85,12 +88,25 @@ pub fn present(
     if exports.json {
         print(&json(head, comparison, &report).map_err(Failure::system)?);
     } else if !show.is_quiet() && !exports.to_stdout() {
-        let mut style = show.style.clone();
-        let more = || format!("tare show {} --full{}", head.id(), show.db_option());
-        style.more = (head.number > 0 && !style.full).then(more);
-        print(&comparison_text(head, comparison, &report, &style));
+        let style = Style { more: None, ..show.style.clone() };
+        let sheet = sheet::comparison(head, comparison, &report, &style.zone, String::new());
+        print(&sheet_text(&sheet, &style));
+        if head.number > 0 {
+            print(&status(head, show));
+        }
     }
     exports.write_comparison(head, comparison, &report)
+}
+
+/// The number of a stored comparison, and what shows all of it.
+fn status(head: &DocumentHead, show: &Show) -> String {
+    let mut page = ScreenText::new(&show.style);
+    let mut said = format!("comparison {}", head.id());
+    if !show.style.full {
+        said += &format!("{}details: tare show {} --full{}", page.g.between, head.id(), show.db_option());
+    }
+    page.line(&[(Paint::Dim, said)]);
+    format!("\n{}", page.finish())
 }
 
 fn failure(e: StoredCompareError) -> Failure {

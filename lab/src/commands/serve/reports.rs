@@ -36,7 +36,7 @@ pub fn comparison(store: &dyn Store, names: &[String]) -> Result<String, Trouble
     let found = compare(store, &request)?;
     let head = head(&found, &request, std::collections::BTreeMap::new());
     let report = stored_report::report(&found);
-    let mut page = stored::page::comparison(&head, &found, &report, &clock::zone(), output::foot());
+    let mut page = stored::sheet::comparison(&head, &found, &report, &clock::zone(), output::foot()).into_page();
     page.facts.push(("link to share".to_owned(), link(store, names)?.into()));
     html::html(&page).map_err(|e| Trouble::Failed(e.to_string()))
 }

@@ -23,5 +23,5 @@ fn show(store: &dyn Store, id: Id, how: &ShowRequest<'_>) -> Result<(), Failure>
 
 fn page(store: &dyn Store, id: Id, _: &Hints) -> Result<DocumentPage, PageError> {
     let (head, comparison) = load(store, id)?;
-    Ok(stored::page::comparison(&head, &comparison, &report(&comparison), &clock::zone(), foot()).into())
+    Ok(stored::sheet::comparison(&head, &comparison, &report(&comparison), &clock::zone(), foot()).into_page().into())
 }

@@ -6,7 +6,6 @@ use tarebench_core::compare::stored::StoredComparison;
 use tarebench_core::compare::stored_report::StoredReport;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_report::error::RenderError;
-use tarebench_report::style::Style;
 
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
@@ -31,16 +30,15 @@ struct StoredRemarkJson {
 ///
 /// Times are in ns; what is no number is `null`.
 pub fn json(head: &DocumentHead, comparison: &StoredComparison, report: &StoredReport) -> Result<String, RenderError> {
-    let words = StoredWords { comparison, show: &str::to_owned, g: Style::default().glyphs(), unicode: true };
-    let answer = |pair| words.answer(pair);
+    let words = StoredWords { comparison };
     let remarks = every_remark(&words, report).into_iter();
     let document = ComparisonJson {
         format: "tare-comparison",
         version: 1,
         id: head.id().to_string(),
         head,
-        answers: report.pairs.iter().filter_map(answer).collect(),
-        remarks: remarks.map(|r| StoredRemarkJson { warning: r.warning, text: r.text }).collect(),
+        answers: report.pairs.iter().filter_map(|pair| Some(words.answer(pair)?.plain())).collect(),
+        remarks: remarks.map(|r| StoredRemarkJson { warning: r.warning, text: r.cell.plain() }).collect(),
         report,
         comparison,
     };
@@ -76,7 +74,10 @@ mod tests {
             (&"slower".into(), &"same_program".into())
         );
         assert!(
-            d["answers"][0].as_str().unwrap().starts_with("gzip of run 15 is 1.300 times as slow as in run 12 [1.211")
+            d["answers"][0]
+                .as_str()
+                .unwrap()
+                .starts_with("gzip of run 15 is 1.300 [1.211, 1.395] times as slow as in run 12: CPU")
         );
     }
 }

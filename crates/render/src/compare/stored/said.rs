@@ -1,6 +1,6 @@
 //! A comparison of stored runs in words that the terminal, the page and the exports share.
 
-use crate::compare::sentence::{short, spelled};
+use crate::compare::sentence::spelled;
 use std::collections::BTreeSet;
 use tarebench_core::compare::ratio::{RatioBasis, Verdict};
 use tarebench_core::compare::stored::{BlockRatio, ComparedBy, StoredComparison, StoredPair, StoredSide};
@@ -8,140 +8,85 @@ use tarebench_core::compare::stored_floor::{FloorSource, RunFloor};
 use tarebench_core::compare::stored_report::{NoVerdict, RatioWay, StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::differences::{ConditionDifference, ConditionKind};
-use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::cell::{Cell, Figure, Unit};
-use tarebench_report::number;
-use tarebench_report::style::Glyphs;
-use tarebench_report::text;
+use tarebench_report::sheet::SheetRemark;
+use tarebench_report::style::Paint;
 use tarebench_report::words::plural;
 
-/// Most columns of a program's name in a sentence.
-const WIDEST: usize = 40;
-
-/// How texts of the machine and the user, and signs, are written.
+/// The sentences of one comparison, without their periods.
 pub(crate) struct StoredWords<'a> {
     pub comparison: &'a StoredComparison,
-    /// Makes a text ready to be shown.
-    pub show: &'a dyn Fn(&str) -> String,
-    pub g: Glyphs,
-    pub unicode: bool,
-}
-
-/// A sentence on a pair.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredSentence {
-    /// `gzip of run 15 is 1.08 times as slow as in run 12`, without a period.
-    pub text: String,
-    /// `[1.02, 1.15]`.
-    pub interval: Option<String>,
-}
-
-/// A remark on a comparison, without its period.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredRemark {
-    /// It puts the ratio in doubt.
-    pub warning: bool,
-    pub text: String,
 }
 
 impl StoredWords<'_> {
-    fn side(&self, index: u32) -> Option<&StoredSide> {
+    pub fn side(&self, index: u32) -> Option<&StoredSide> {
         self.comparison.sides.get(index as usize)
     }
 
-    /// The label of a side, cut in its middle.
-    pub fn label(&self, index: u32) -> String {
-        let label = self.side(index).map_or("", |s| s.label.as_str());
-        text::cut_middle(&(self.show)(label), WIDEST, self.g.dots).into_owned()
+    fn label(&self, index: u32) -> Cell {
+        Cell::foreign(self.side(index).map_or("", |s| s.label.as_str()))
     }
 
     /// `run 12`.
-    pub fn run(&self, index: u32) -> String {
+    fn run(&self, index: u32) -> String {
         let run = self.side(index).and_then(|s| self.comparison.runs.get(s.run as usize));
         run.map_or_else(|| "a run".to_owned(), |r| format!("run {}", r.run))
     }
 
     /// `gzip of run 12`.
-    pub fn name(&self, index: u32) -> String {
-        format!("{} of {}", self.label(index), self.run(index))
+    pub fn name(&self, index: u32) -> Cell {
+        self.label(index).and(format!(" of {}", self.run(index)))
     }
 
-    /// `CPU time`; the name of what programs print, cut in its middle.
-    pub fn what(&self, by: &ComparedBy) -> String {
-        match by {
-            ComparedBy::Time(m) => spelled(*m).to_owned(),
-            ComparedBy::Printed { metric } => text::cut_middle(&(self.show)(metric), WIDEST, self.g.dots).into_owned(),
-            ComparedBy::Counter { counter } => counter.name().to_owned(),
-        }
-    }
-
-    /// The same for every output.
-    pub fn measured(&self, by: &ComparedBy) -> Cell {
-        match by {
-            ComparedBy::Time(m) => Cell::text(spelled(*m)),
-            ComparedBy::Printed { metric } => Cell::foreign(metric),
-            ComparedBy::Counter { counter } => Cell::text(counter.name()),
-        }
-    }
-
-    /// What one ratio says of its pair.
-    pub fn sentence(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
-        match ratio.measure {
-            ComparedBy::Time(_) => self.timed(pair, ratio),
-            ComparedBy::Printed { .. } | ComparedBy::Counter { .. } => self.of_number(pair, ratio),
-        }
-    }
-
-    /// The program that has more of it stands first: tare cannot know whether that is better.
-    fn of_number(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
-        let (program, reference) = (self.name(pair.program), self.name(pair.reference));
-        let (more, less) = if ratio.ratio < 1.0 { (reference, program) } else { (program, reference) };
-        let (factor, interval) = figures(ratio.ratio, &ratio.interval, self.g.absent);
-        let said = |verb: &str| format!("{more} {verb} {factor} times the {} of {less}", self.what(&ratio.measure));
-        let mark = if pair.other_machine { "across machines: " } else { "" };
-        let text = match (&ratio.interval, ratio.verdict) {
-            (_, Err(NoVerdict::OtherMachine)) => format!("no verdict, as the machines differ: {}", said("had")),
-            (Err(NoInterval::TooFew { .. }), _) => format!("{mark}undecided, too few samples: {}", said("had")),
-            (Ok(_), Ok(Verdict::Undecided | Verdict::Same)) => format!("{mark}undecided: {}", said("had")),
-            (Ok(_), Ok(Verdict::Faster | Verdict::Slower)) => format!("{mark}{}", said("has")),
+    /// What one ratio says of its pair: `gzip of run 15 is 1.08 [1.02, 1.15] times as slow as in run 12`.
+    fn sentence(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> Cell {
+        let (lead, decided) = match (&ratio.interval, ratio.verdict) {
+            (_, Err(NoVerdict::OtherMachine)) => ("no verdict, as the machines differ: ", false),
+            (Err(NoInterval::TooFew { .. }), _) => ("undecided, too few samples: ", false),
+            (Ok(_), Ok(Verdict::Undecided | Verdict::Same)) => ("undecided: ", false),
+            (Ok(_), Ok(Verdict::Faster | Verdict::Slower)) => ("", true),
         };
-        StoredSentence { text, interval }
+        let mark = if pair.other_machine && ratio.verdict.is_ok() { "across machines: " } else { "" };
+        let turned = ratio.ratio < 1.0;
+        let said = Cell::text(format!("{mark}{lead}"));
+        let said = if let ComparedBy::Time(_) = ratio.measure {
+            let is = if decided { "is" } else { "was" };
+            let how = if turned { "fast" } else { "slow" };
+            let said = said.and(self.name(pair.program)).and(format!(" {is} ")).and(factor(ratio));
+            said.and(format!(" times as {how} as ")).and(self.other(pair))
+        } else {
+            // The program that has more of it stands first: tare cannot know whether that is better.
+            let (program, reference) = (self.name(pair.program), self.name(pair.reference));
+            let (more, less) = if turned { (reference, program) } else { (program, reference) };
+            let said = said.and(more).and(if decided { " has " } else { " had " }).and(factor(ratio));
+            said.and(" times the ").and(measured(&ratio.measure)).and(" of ").and(less)
+        };
+        said.paint(if decided { Paint::Strong } else { Paint::Warn })
     }
 
-    fn timed(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> StoredSentence {
-        let (program, reference) = (self.name(pair.program), self.name(pair.reference));
-        let other = match (self.same_run(pair), self.label(pair.program) == self.label(pair.reference)) {
-            (false, true) => format!("in {}", self.run(pair.reference)),
+    /// What a program is compared with, after its own name.
+    fn other(&self, pair: &StoredPairReport) -> Cell {
+        match (self.same_run(pair), self.label(pair.program) == self.label(pair.reference)) {
+            (false, true) => format!("in {}", self.run(pair.reference)).into(),
             (true, _) => self.label(pair.reference),
-            (false, false) => reference,
-        };
-        let (factor, interval) = figures(ratio.ratio, &ratio.interval, self.g.absent);
-        let mark = if pair.other_machine { "across machines: " } else { "" };
-        let how = if ratio.ratio < 1.0 { "fast" } else { "slow" };
-        let text = match (&ratio.interval, ratio.verdict) {
-            (_, Err(NoVerdict::OtherMachine)) => {
-                format!("no verdict, as the machines differ: {program} was {factor} times as {how} as {other}")
-            }
-            (Err(NoInterval::TooFew { .. }), _) => {
-                format!("{mark}undecided, too few samples: {program} was {factor} times as {how} as {other}")
-            }
-            (Ok(_), Ok(Verdict::Undecided | Verdict::Same)) => {
-                format!("{mark}undecided: {program} was {factor} times as {how} as {other}")
-            }
-            (Ok(_), Ok(Verdict::Faster | Verdict::Slower)) => {
-                format!("{mark}{program} is {factor} times as {how} as {other}")
-            }
-        };
-        StoredSentence { text, interval }
+            (false, false) => self.name(pair.reference),
+        }
     }
 
-    /// Sentence and interval of the ratio of the verdict, with its measure: as on the terminal, on one line.
-    pub fn answer(&self, pair: &StoredPairReport) -> Option<String> {
-        let chosen = pair.chosen()?;
-        let said = self.sentence(pair, chosen);
-        let interval = said.interval.map_or_else(String::new, |i| format!(" {i}"));
-        Some(format!("{}{interval}: {}", said.text, self.basis(pair, chosen)))
+    /// The ratio of the verdict in a sentence, with what it rests on.
+    pub fn answer(&self, pair: &StoredPairReport) -> Option<Cell> {
+        pair.chosen().map(|chosen| self.based(pair, chosen))
+    }
+
+    /// The same, and after it the ratio by another time that says otherwise.
+    pub fn answers(&self, pair: &StoredPairReport) -> Vec<Cell> {
+        let disagreeing = pair.disagreeing().map(|other| self.based(pair, other));
+        self.answer(pair).into_iter().chain(disagreeing).collect()
+    }
+
+    fn based(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> Cell {
+        self.sentence(pair, ratio).and(": ").and(self.basis(pair, ratio))
     }
 
     fn same_run(&self, pair: &StoredPairReport) -> bool {
@@ -150,17 +95,7 @@ impl StoredWords<'_> {
     }
 
     /// `CPU time, medians of 10 and 12 samples`.
-    pub fn basis(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> String {
-        let how = match ratio.way {
-            RatioWay::SameRun { basis, pairs } => plural(pairs, block(basis)),
-            RatioWay::RatioOfMedians { samples: [a, b] } => of_each("medians of ", a, b, "sample"),
-            RatioWay::RatioOfRatios { basis, pairs: [a, b] } => {
-                let reference =
-                    self.side(pair.program).and_then(|s| s.against.as_ref()).map_or("", |r| r.label.as_str());
-                let reference = text::cut_middle(&(self.show)(reference), WIDEST, self.g.dots).into_owned();
-                of_each(&format!("ratios to {reference} in both runs, "), a, b, block(basis))
-            }
-        };
+    pub fn basis(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> Cell {
         let what = match ratio.measure {
             ComparedBy::Time(m) => spelled(m),
             ComparedBy::Printed { .. } if self.have_duets(pair) => "printed value, executions alone",
@@ -168,7 +103,16 @@ impl StoredWords<'_> {
             ComparedBy::Counter { .. } if self.have_duets(pair) => "count, executions alone",
             ComparedBy::Counter { .. } => "count",
         };
-        format!("{what}, {how}")
+        let what = Cell::text(what);
+        match ratio.way {
+            RatioWay::SameRun { basis, pairs } => what.and(format!(", {}", plural(pairs, block(basis)))),
+            RatioWay::RatioOfMedians { samples: [a, b] } => what.and(", medians of ").and(of_each(a, b, "sample")),
+            RatioWay::RatioOfRatios { basis, pairs: [a, b] } => {
+                let against = self.side(pair.program).and_then(|s| s.against.as_ref());
+                let reference = Cell::foreign(against.map_or("", |r| r.label.as_str()));
+                what.and(", ratios to ").and(reference).and(" in both runs, ").and(of_each(a, b, block(basis)))
+            }
+        }
     }
 
     fn paired(&self, pair: &StoredPairReport) -> Option<&StoredPair> {
@@ -184,130 +128,119 @@ impl StoredWords<'_> {
         own || of_side(pair.program) || of_side(pair.reference)
     }
 
-    /// The ratio by another measure, in a note: `elapsed: 1.07 [1.00, 1.14]`, in the direction of the chosen one.
-    pub fn beside(&self, chosen: &StoredRatio, other: &StoredRatio) -> String {
-        let turned = chosen.ratio < 1.0;
-        let (factor, interval) = directed(other.ratio, &other.interval, turned, self.g.absent);
-        let interval = interval.map_or_else(String::new, |i| format!(" {i}"));
-        match &other.measure {
-            ComparedBy::Time(m) => format!("{}: {factor}{interval}", short(*m)),
-            printed => format!("{}: {factor}{interval}", self.what(printed)),
-        }
-    }
-
     /// How far two runs differ although the program does not, and how that is known.
-    pub fn floor(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> Option<String> {
+    pub fn floor(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> Option<Cell> {
         let RunFloor { share, source } = ratio.floor?;
-        let percent = number::percent(share).unwrap_or_else(|| self.g.absent.to_owned());
-        let by = format!("by {} {percent}", self.g.plus_minus);
+        let percent = Cell::of(Unit::Share, share);
         let ratios = matches!(ratio.way, RatioWay::RatioOfRatios { .. });
         let two_machines = !pair.other_machine && pair.differences.iter().any(|d| d.what == ConditionKind::Machine);
         let runs_of = if two_machines { "two machines like these" } else { "this machine" };
-        Some(match source {
+        let (before, after) = match source {
             FloorSource::SameProgram { pairs, runs } => {
                 let what = if ratios { "the same ratio differs" } else { "the same program differs" };
                 let known = format!("{} of {}", plural(pairs, "pair"), plural(runs, "run"));
-                format!("between runs of {runs_of}, {what} {by} ({known})")
+                (format!("between runs of {runs_of}, {what} by ± "), format!(" ({known})"))
             }
             FloorSource::OtherPrograms { pairs, programs } => {
                 let what = if ratios { "such ratios of other programs differ" } else { "other programs differ" };
                 let known = format!("{} of runs, {}", plural(pairs, "pair"), plural(programs, "program"));
-                format!("no history of it: between runs of {runs_of}, {what} {by} ({known})")
-            }
-            FloorSource::Assumed if ratios => {
-                format!("no history: {} {percent} between two runs is assumed of such ratios", self.g.plus_minus)
-            }
-            FloorSource::Assumed if two_machines => {
-                format!(
-                    "no history: {percent} between two machines of the same description is common, and less gets no verdict"
-                )
+                (format!("no history of it: between runs of {runs_of}, {what} by ± "), format!(" ({known})"))
             }
             FloorSource::Assumed => {
-                format!("no history: on shared machines, {percent} between runs is common, and less gets no verdict")
+                let (before, after) = match (ratios, two_machines) {
+                    (true, _) => ("± ", " between two runs is assumed of such ratios"),
+                    (_, true) => {
+                        ("", " between two machines of the same description is common, and less gets no verdict")
+                    }
+                    _ => ("on shared machines, ", " between runs is common, and less gets no verdict"),
+                };
+                (format!("no history: {before}"), after.to_owned())
             }
-        })
+        };
+        Some(Cell::text(before).and(percent).and(after))
     }
 
     /// What must be pointed out of a pair, beside its ratio.
-    pub fn remarks(&self, pair: &StoredPairReport) -> Vec<StoredRemark> {
-        let mut all = Vec::new();
-        let mut add = |warning: bool, text: String| all.push(StoredRemark { warning, text });
+    fn remarks(&self, pair: &StoredPairReport) -> Vec<SheetRemark> {
         let Some(chosen) = pair.chosen() else {
-            let (a, b) = (self.name(pair.program), self.name(pair.reference));
-            add(true, format!("{a} and {b} cannot be compared: no measure has times above 0 of both"));
-            return all;
+            let said = self.name(pair.program).and(" and ").and(self.name(pair.reference));
+            return vec![SheetRemark::warning(said.and(" cannot be compared: no measure has times above 0 of both"))];
         };
+        let mut all: Vec<Cell> = Vec::new();
         if let Some(asked) = self.comparison.plan.measure.as_ref().filter(|m| **m != chosen.measure) {
-            add(true, format!("they cannot be compared by {}: {}", self.what(asked), missing(pair, asked)));
+            let said = Cell::text("they cannot be compared by ").and(measured(asked));
+            all.push(said.and(format!(": {}", missing(pair, asked))));
         }
         if !matches!(chosen.measure, ComparedBy::Time(_)) && !self.same_run(pair) {
-            let what = self.what(&chosen.measure);
-            add(
-                true,
-                format!(
-                    "how far {what} differs from run to run is not known: its interval allows for the samples only"
-                ),
-            );
+            let said = Cell::text("how far ").and(measured(&chosen.measure));
+            all.push(said.and(" differs from run to run is not known: its interval allows for the samples only"));
         }
         if pair.other_machine && chosen.verdict.is_ok() {
-            add(true, "across machines: the ratio is that of the machines, too".to_owned());
+            all.push("across machines: the ratio is that of the machines, too".into());
         }
         if let Err(NoInterval::TooFew { have, need }) = chosen.interval {
-            add(true, format!("no interval: {have} samples or blocks of the smaller side, {need} needed"));
+            all.push(format!("no interval: {have} samples or blocks of the smaller side, {need} needed").into());
         }
         if self.same_run(pair) && self.paired(pair).is_some_and(|p| !p.paired_in_time) {
-            add(
-                true,
-                "the programs ran one after the other: a drift of the machine may look like a difference".to_owned(),
-            );
+            let said = "the programs ran one after the other: a drift of the machine may look like a difference";
+            all.push(said.into());
         }
-        all.extend(pair.differences.iter().map(|d| self.difference(pair, d)));
-        all
+        let differences = pair.differences.iter().map(|d| self.difference(pair, d));
+        all.into_iter().map(SheetRemark::warning).chain(differences).collect()
     }
 
     /// `kernel: 6.1.0 in run 12, 6.2.0 in run 15`.
-    fn difference(&self, pair: &StoredPairReport, d: &ConditionDifference) -> StoredRemark {
-        let value = |text: &Option<String>| match text {
-            None => "not known".to_owned(),
-            Some(text) if text.is_empty() => "none".to_owned(),
+    fn difference(&self, pair: &StoredPairReport, d: &ConditionDifference) -> SheetRemark {
+        let value = |text: &Option<String>| match text.as_deref() {
+            None => Cell::text("not known"),
+            Some("") => Cell::text("none"),
             Some(text) => match (&d.what, text.parse::<u64>()) {
-                (ConditionKind::Memory, Ok(bytes)) => number::bytes(bytes),
-                _ => (self.show)(text),
+                (ConditionKind::Memory, Ok(bytes)) => Cell::of(Unit::Bytes, bytes as f64),
+                _ => Cell::foreign(text),
             },
         };
-        let (first, second) = (value(&d.first), value(&d.second));
-        let what = condition(&d.what);
         let (reference, program) = (self.run(pair.reference), self.run(pair.program));
-        let text = format!("{}: {first} in {reference}, {second} in {program}", (self.show)(&what));
-        StoredRemark { warning: d.what.is_decisive(), text }
+        let said = condition(&d.what).and(": ").and(value(&d.first)).and(format!(" in {reference}, "));
+        let cell = said.and(value(&d.second)).and(format!(" in {program}"));
+        SheetRemark { warning: d.what.is_decisive(), cell }
     }
 
     /// Programs that are compared with nothing, and runs that are not finished.
-    pub fn of_all(&self) -> Vec<StoredRemark> {
+    fn of_all(&self) -> Vec<SheetRemark> {
         let run = |index: u32| self.comparison.runs.get(index as usize).map_or(0, |r| r.run);
-        let left_out = self.comparison.left_out.iter().map(|left| StoredRemark {
-            warning: false,
-            text: format!("{} of run {} is in no other run, and is left out", (self.show)(&left.label), run(left.run)),
+        let left_out = self.comparison.left_out.iter().map(|left| {
+            let of_run = format!(" of run {} is in no other run, and is left out", run(left.run));
+            SheetRemark::information(Cell::foreign(&left.label).and(of_run))
         });
         let unfinished = self.comparison.runs.iter().filter(|r| r.status != Status::Finished);
-        let unfinished = unfinished.map(|r| StoredRemark {
-            warning: false,
-            text: format!("run {} is not finished: its samples so far are compared", r.run),
+        let unfinished = unfinished.map(|r| {
+            SheetRemark::information(format!("run {} is not finished: its samples so far are compared", r.run))
         });
         left_out.chain(unfinished).collect()
     }
 }
 
-/// What must be pointed out of all pairs, each once: pairs of the same runs have the same conditions.
-pub(crate) fn every_remark(words: &StoredWords<'_>, report: &StoredReport) -> Vec<StoredRemark> {
+/// What must be pointed out of all pairs, each once, warnings first: pairs of the same runs have the same conditions.
+pub(crate) fn every_remark(words: &StoredWords<'_>, report: &StoredReport) -> Vec<SheetRemark> {
     let mut seen = BTreeSet::new();
     let all = report.pairs.iter().flat_map(|pair| words.remarks(pair)).chain(words.of_all());
-    all.filter(|remark| seen.insert(remark.text.clone())).collect()
+    let mut all: Vec<SheetRemark> = all.filter(|remark| seen.insert(remark.cell.plain())).collect();
+    all.sort_by_key(|r| !r.warning);
+    all
 }
 
-/// `medians of 10 samples each`, `medians of 10 and 12 samples`.
-fn of_each(lead: &str, a: u32, b: u32, noun: &str) -> String {
-    if a == b { format!("{lead}{} each", plural(a, noun)) } else { format!("{lead}{a} and {}", plural(b, noun)) }
+/// `CPU time`; the name of what programs print.
+pub(crate) fn measured(by: &ComparedBy) -> Cell {
+    match by {
+        ComparedBy::Time(m) => Cell::text(spelled(*m)),
+        ComparedBy::Printed { metric } => Cell::foreign(metric),
+        ComparedBy::Counter { counter } => Cell::text(counter.name()),
+    }
+}
+
+/// `10 samples each`, `10 and 12 samples`.
+fn of_each(a: u32, b: u32, noun: &str) -> String {
+    if a == b { format!("{} each", plural(a, noun)) } else { format!("{a} and {}", plural(b, noun)) }
 }
 
 fn block(basis: RatioBasis) -> &'static str {
@@ -330,8 +263,8 @@ fn missing(pair: &StoredPairReport, asked: &ComparedBy) -> &'static str {
 }
 
 /// What differs, in words; the name of a factor is the machine's text.
-fn condition(what: &ConditionKind) -> String {
-    let words = match what {
+fn condition(what: &ConditionKind) -> Cell {
+    Cell::text(match what {
         ConditionKind::Machine => "machine",
         ConditionKind::CpuModel => "CPU model",
         ConditionKind::Microcode => "microcode",
@@ -342,9 +275,8 @@ fn condition(what: &ConditionKind) -> String {
         ConditionKind::KernelVersion => "kernel version",
         ConditionKind::Hypervisor => "hypervisor",
         ConditionKind::ClockSource => "clock source",
-        ConditionKind::Factor(name) => return name.clone(),
-    };
-    words.to_owned()
+        ConditionKind::Factor(name) => return Cell::foreign(name),
+    })
 }
 
 /// The verdict in a table, with its mark.
@@ -366,43 +298,18 @@ pub(crate) fn stored_verdict(ratio: &StoredRatio) -> &'static str {
     }
 }
 
-/// By how much, at least 1: the ratio, or its inverse if it is below 1; with the interval.
-fn figures(ratio: f64, interval: &Result<Interval, NoInterval>, absent: &str) -> (String, Option<String>) {
-    directed(ratio, interval, ratio < 1.0, absent)
+/// By how much, at least 1: the ratio, or its inverse if it is below 1.
+fn factor(ratio: &StoredRatio) -> Cell {
+    if ratio.ratio < 1.0 {
+        let inverse = |i: Interval| Interval { low: 1.0 / i.high, high: 1.0 / i.low, level: i.level };
+        let interval = ratio.interval.clone().map(inverse);
+        Cell::figure(Figure::new(Unit::Ratio, 1.0 / ratio.ratio).with_interval(&interval))
+    } else {
+        Cell::figure(ratio_figure(ratio))
+    }
 }
 
-fn directed(
-    ratio: f64,
-    interval: &Result<Interval, NoInterval>,
-    turned: bool,
-    absent: &str,
-) -> (String, Option<String>) {
-    let interval = interval.as_ref().ok().map(|i| (i.low, i.high));
-    let (ratio, interval) = match turned {
-        true => (1.0 / ratio, interval.map(|(low, high)| (1.0 / high, 1.0 / low))),
-        false => (ratio, interval),
-    };
-    let decimals = number::ratio_decimals(ratio, interval.map(|(low, high)| (high - low) / 2.0)).min(4);
-    let show = |v: f64| number::fixed(v, decimals).unwrap_or_else(|| absent.to_owned());
-    (show(ratio), interval.map(|(low, high)| format!("[{}, {}]", show(low), show(high))))
-}
-
-/// A ratio in a table: program / reference, with its decimals by the interval.
-pub(crate) fn cell(ratio: &StoredRatio) -> (Option<String>, Option<String>) {
-    let half = ratio.interval.as_ref().ok().map(Interval::half_width);
-    let decimals = number::ratio_decimals(ratio.ratio, half).min(4);
-    let show = |v: f64| number::fixed(v, decimals);
-    let interval = ratio.interval.as_ref().ok().and_then(|i| Some(format!("[{}, {}]", show(i.low)?, show(i.high)?)));
-    (show(ratio.ratio), interval)
-}
-
-/// The same for every output.
-pub(crate) fn ratio(ratio: &StoredRatio) -> Cell {
-    Cell::figure(Figure::new(Unit::Ratio, ratio.ratio).with_interval(&ratio.interval))
-}
-
-/// The ratios beside the chosen one, elapsed before process time.
-pub(crate) fn others<'a>(pair: &'a StoredPairReport, chosen: &StoredRatio) -> Vec<&'a StoredRatio> {
-    let wanted = [Measure::Et, Measure::Pt].into_iter().filter(|m| ComparedBy::Time(*m) != chosen.measure);
-    wanted.filter_map(|m| pair.by(m)).collect()
+/// Program / reference.
+pub(crate) fn ratio_figure(ratio: &StoredRatio) -> Figure {
+    Figure::new(Unit::Ratio, ratio.ratio).with_interval(&ratio.interval)
 }

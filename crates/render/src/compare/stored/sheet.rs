@@ -1,55 +1,96 @@
-//! The page of a comparison of stored runs: the answers with the intervals, and a part for each pair.
+//! A comparison of stored runs as a sheet: the answers with the intervals, and a section for each pair.
 
 use crate::compare::sentence::spelled;
-use crate::compare::stored::said::{StoredWords, every_remark};
-use crate::compare::stored::tables::{by_measure, printed, ratios, runs, times};
+use crate::compare::stored::said::{StoredWords, every_remark, measured, ratio_figure, stored_verdict};
+use crate::compare::stored::tables::{by_measure, median, printed, ratios, runs, times};
 use std::collections::BTreeSet;
-use tarebench_core::base::date::{TimeZone, date};
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::compare::stored::{ComparedBy, PastRun, SeriesTimes, StoredComparison};
 use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::sample::measure::Measure;
-use tarebench_report::cell::{Figure, Unit};
-use tarebench_report::number;
-use tarebench_report::style::Style;
-use tarebench_report::text::escape;
+use tarebench_report::cell::Cell;
+use tarebench_report::sheet::{Item, Section, Sheet, SheetFact, SheetNote, sentence};
+use tarebench_report::table::Detail;
 use tarebench_report::web::page::{
-    Join, Overview, OverviewRow, OverviewVerdict, Page, PageAxis, PageCurve, PageFigure, PageKind, PagePart,
-    PageQuantity, PageRemark, PageScale,
+    Join, Overview, OverviewRow, OverviewVerdict, PageAxis, PageCurve, PageFigure, PageKind, PageQuantity, PageScale,
 };
+use tarebench_report::words::plural;
 
-/// The page of a comparison.
+/// Of a comparison, stored or not.
 pub fn comparison(
     head: &DocumentHead,
     comparison: &StoredComparison,
     report: &StoredReport,
     zone: &TimeZone,
     foot: String,
-) -> Page {
-    let show = |text: &str| escape(text).into_owned();
-    let words = StoredWords { comparison, show: &show, g: Style::default().glyphs(), unicode: true };
+) -> Sheet {
+    let words = StoredWords { comparison };
     let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
-    let remarks = every_remark(&words, report).into_iter();
-    Page {
-        format: "tare-page",
-        version: 1,
+    let (answers, compared) = match report.pairs.as_slice() {
+        [pair] => (words.answers(pair), by_measure(&words, pair)),
+        pairs => (vec![counted(pairs)], ratios(comparison, report)),
+    };
+    let full = |item: Item| Section { detail: Detail::Full, ..Section::result([item]) };
+    let results = [
+        Section::result([Item::Table(compared), Item::Table(printed(&words, &report.pairs))]),
+        full(Item::Overview(Box::new(overview(&words, report)))),
+        full(Item::Table(runs(&words, zone))),
+    ];
+    let parts = report.pairs.iter().enumerate().map(|(place, pair)| section(&words, report, pair, place));
+    Sheet {
         kind: PageKind::Comparison,
-        title: format!("Comparison{id}: {}", escape(&head.title)).into(),
-        subtitle: "Programs of stored runs against each other".to_owned().into(),
+        title: Cell::text(format!("Comparison{id}: ")).and(Cell::foreign(&head.title)),
+        subtitle: "Programs of stored runs against each other".into(),
+        answers,
         facts: vec![
-            ("Made".to_owned(), date(head.created, zone).into()),
-            ("Runs".to_owned(), comparison.runs.len().to_string().into()),
-            ("Other runs looked at".to_owned(), comparison.history.len().to_string().into()),
+            SheetFact::full("made", Cell::date(head.created, zone)),
+            SheetFact::full("runs", Cell::count(comparison.runs.len() as u32)),
+            SheetFact::full("history", plural(comparison.history.len() as u64, "other run")),
         ],
-        remarks: remarks.map(|r| PageRemark { warning: r.warning, text: format!("{}.", r.text).into() }).collect(),
-        overview: Some(overview(&words, report)),
-        plots: Vec::new(),
-        timeline: None,
-        parts: report.pairs.iter().enumerate().map(|(place, pair)| part(&words, pair, place)).collect(),
-        tables: vec![ratios(&words, report), runs(&words, zone)],
+        notes: notes(&words, report),
+        remarks: every_remark(&words, report),
+        sections: results.into_iter().chain(parts).collect(),
         foot: foot.into(),
     }
+}
+
+/// `3 pairs: 1 slower, 2 undecided`.
+fn counted(pairs: &[StoredPairReport]) -> Cell {
+    let verdict = |pair: &StoredPairReport| pair.chosen().map(stored_verdict);
+    let named = |said: Option<&'static str>| {
+        let n = pairs.iter().filter(|pair| verdict(pair) == said).count();
+        let said = match said {
+            Some("other machine") => "without a verdict, as the machines differ",
+            Some(word) => word,
+            None => "not comparable",
+        };
+        (n > 0).then(|| format!("{n} {said}"))
+    };
+    let words = ["slower", "higher", "faster", "lower", "undecided", "other machine"].map(Some);
+    let said: Vec<String> = words.into_iter().chain([None]).filter_map(named).collect();
+    Cell::text(format!("{}: {}", plural(pairs.len() as u64, "pair"), said.join(", ")))
+}
+
+/// What the ratio is, and what two runs differ by, each sentence once.
+fn notes(words: &StoredWords<'_>, report: &StoredReport) -> Vec<SheetNote> {
+    let timed = |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Time(_)) | None);
+    let (of, holds) = match report.pairs.iter().all(timed) {
+        true => ("time", "the range by which two runs differ although the program does not"),
+        false => ("value", "the samples only, where programs print it or it is a count"),
+    };
+    let ratio = format!(
+        "ratio: {of} of the program divided by that of what it is compared with; its 95% interval holds {holds}"
+    );
+    let mut seen = BTreeSet::new();
+    let floors = report.pairs.iter().filter_map(|pair| {
+        let floor = words.floor(pair, pair.chosen()?)?;
+        let name = (report.pairs.len() > 1).then(|| words.name(pair.program).and(": "));
+        let said = name.map_or_else(|| floor.clone(), |name| name.and(floor.clone()));
+        seen.insert(floor.plain()).then(|| SheetNote::new("", said))
+    });
+    floors.chain([SheetNote::new("", ratio)]).collect()
 }
 
 fn part_id(place: usize) -> String {
@@ -57,29 +98,11 @@ fn part_id(place: usize) -> String {
 }
 
 fn overview(words: &StoredWords<'_>, report: &StoredReport) -> Overview {
-    let floors = report.pairs.iter().filter_map(|pair| {
-        let floor = words.floor(pair, pair.chosen()?)?;
-        let mut letters = floor.chars();
-        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
-        Some(format!("{first}{}.", letters.as_str()))
-    });
-    let mut seen = BTreeSet::new();
-    let floors: Vec<String> = floors.filter(|floor| seen.insert(floor.clone())).collect();
     let mut measures: Vec<Measure> = report.pairs.iter().filter_map(time_of).collect();
     measures.dedup();
-    let printed =
-        |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Printed { .. } | ComparedBy::Counter { .. }));
-    let (of, what) = match report.pairs.iter().any(printed) {
-        true => ("value", "the samples only, where programs print it or it is a count"),
-        false => ("time", "the range by which two runs differ although the program does not"),
-    };
     Overview {
-        answers: report.pairs.iter().filter_map(|pair| words.answer(pair)).map(|text| format!("{text}.").into()).collect(),
-        note: format!(
-            "Times: medians of the retained samples. Ratio: {of} of the program divided by that of what it is compared with; \
-             its 95% interval holds {what}. {}",
-            floors.join(" ")
-        ).into(),
+        answers: Vec::new(),
+        note: "Times: medians of the retained samples.".into(),
         what: "program",
         measure: match measures.as_slice() {
             [Measure::Pt] => "CPU time",
@@ -108,7 +131,7 @@ fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
         let chosen = pair.chosen();
         rows.push(OverviewRow {
             ratio: chosen.map(ratio_figure),
-            basis: chosen.map_or_else(String::new, |c| words.basis(pair, c)).into(),
+            basis: chosen.map(|c| words.basis(pair, c)).unwrap_or_default(),
             verdict: chosen.and_then(verdict),
             ..row(words, pair, pair.program, place)
         });
@@ -118,17 +141,17 @@ fn rows(words: &StoredWords<'_>, report: &StoredReport) -> Vec<OverviewRow> {
 
 /// A side without its ratio.
 fn row(words: &StoredWords<'_>, pair: &StoredPairReport, side: u32, place: usize) -> OverviewRow {
-    let times = words.comparison.sides.get(side as usize).and_then(|s| of_measure(&s.times, time_of(pair)));
+    let times = words.side(side).and_then(|s| of_measure(&s.times, time_of(pair)));
     OverviewRow {
-        title: words.name(side).into(),
+        title: words.name(side),
         plot: part_id(place),
-        mean: times.map(median_figure),
+        mean: times.map(median),
         ratio: None,
         alone: None,
-        basis: String::new().into(),
+        basis: Cell::empty(),
         limit: None,
         verdict: None,
-        samples: times.map_or_else(|| "no time".to_owned(), |t| format!("{} samples", t.samples)).into(),
+        samples: times.map_or_else(|| "no time".into(), |t| plural(t.samples, "sample").into()),
     }
 }
 
@@ -157,34 +180,25 @@ fn verdict(ratio: &StoredRatio) -> Option<OverviewVerdict> {
     }
 }
 
-fn median_figure(times: &SeriesTimes) -> Figure {
-    Figure::new(Unit::Time, times.median).with_interval(&times.interval)
-}
-
-fn ratio_figure(ratio: &StoredRatio) -> Figure {
-    Figure::new(Unit::Ratio, ratio.ratio).with_interval(&ratio.interval)
-}
-
-fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PagePart {
+fn section(words: &StoredWords<'_>, report: &StoredReport, pair: &StoredPairReport, place: usize) -> Section {
     let id = part_id(place);
-    let title = format!("{} / {}", words.name(pair.program), words.name(pair.reference));
-    let floor = pair.chosen().and_then(|chosen| words.floor(pair, chosen));
-    PagePart {
-        note: floor.map_or_else(String::new, |floor| format!("{floor}.")).into(),
-        figures: [intervals(words, pair, &id, &title), history(words, pair, &id, &title)]
-            .into_iter()
-            .flatten()
-            .collect(),
-        tables: vec![
-            by_measure(words, pair),
-            times(words, &[pair.reference, pair.program], None),
-            printed(words, std::slice::from_ref(pair)),
-        ]
-        .into_iter()
-        .filter(|table| !table.rows.is_empty())
-        .collect(),
+    let title = words.name(pair.program).and(" / ").and(words.name(pair.reference));
+    let figures = [intervals(pair, &id, &title.plain()), history(words, pair, &id, &title.plain())];
+    let times = times(words, &[pair.reference, pair.program]);
+    let only = report.pairs.len() == 1;
+    // Of a single pair the sheet itself has these.
+    let (note, tables) = if only {
+        (Cell::empty(), vec![times])
+    } else {
+        let said = words.answers(pair).into_iter().map(sentence);
+        (said.fold(Cell::empty(), Cell::and_sentence), vec![by_measure(words, pair), times])
+    };
+    Section {
+        items: figures.into_iter().flatten().map(Item::Figure).chain(tables.into_iter().map(Item::Table)).collect(),
+        detail: if only { Detail::Always } else { Detail::Full },
         id,
-        title: title.into(),
+        title,
+        note,
     }
 }
 
@@ -192,7 +206,7 @@ fn part(words: &StoredWords<'_>, pair: &StoredPairReport, place: usize) -> PageP
 const LOOKS: usize = 4;
 
 /// The ratio by each measure with its interval, one below the other; `None` without any.
-fn intervals(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
+fn intervals(pair: &StoredPairReport, id: &str, title: &str) -> Option<PageFigure> {
     let curve = |(row, ratio): (u32, &StoredRatio)| {
         let bounds = ratio.interval.as_ref().ok();
         let x: Vec<f64> = match bounds {
@@ -200,7 +214,7 @@ fn intervals(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: 
             None => vec![ratio.ratio],
         };
         PageCurve {
-            title: words.what(&ratio.measure),
+            title: measured(&ratio.measure).plain(),
             look: (row as usize - 1) % LOOKS,
             thin: false,
             join: Join::Straight,
@@ -238,7 +252,7 @@ fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &s
     let measure = time_of(pair)?;
     let comparison = words.comparison;
     let side = |index: u32| {
-        let side = comparison.sides.get(index as usize)?;
+        let side = words.side(index)?;
         let created = comparison.runs.get(side.run as usize)?.created;
         Some((created, side.program.as_str(), of_measure(&side.times, Some(measure))?.median))
     };
@@ -254,7 +268,7 @@ fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &s
     }
     all.extend([(reference.0, 1, reference.2), (program.0, 2, program.2)]);
     all.sort_by_key(|(created, ..)| *created);
-    let titles = ["other runs".to_owned(), words.name(pair.reference), words.name(pair.program)];
+    let titles = ["other runs".to_owned(), words.name(pair.reference).plain(), words.name(pair.program).plain()];
     let curves = titles.into_iter().enumerate().map(|(look, title)| {
         let own = (1..).zip(&all).filter(|(_, (_, kind, _))| *kind == look);
         let (x, y) = own.map(|(n, (.., median)): (u32, _)| (f64::from(n), *median)).unzip();
@@ -264,9 +278,9 @@ fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &s
         id: format!("{id}-history"),
         title: format!("{title}: the same programs in other runs"),
         note: format!(
-            "Medians of the {} in each run, in the order of time; {} other runs.",
+            "Medians of the {} in each run, in the order of time; {}.",
             spelled(measure),
-            number::fixed(all.len() as f64 - 2.0, 0).unwrap_or_default()
+            plural(all.len() as u64 - 2, "other run")
         ),
         x: PageAxis::scaled("Run", PageQuantity::Count, &[PageScale::Linear]),
         y: PageAxis::scaled(spelled(measure), PageQuantity::Time, &[PageScale::Linear, PageScale::Log]),
@@ -278,32 +292,159 @@ fn history(words: &StoredWords<'_>, pair: &StoredPairReport, id: &str, title: &s
 mod tests {
     use super::*;
     use crate::compare::stored::fixtures;
+    use crate::compare::stored::tables::exported;
     use tarebench_core::compare::stored_report::report;
-    use tarebench_report::cell::Cell;
+    use tarebench_report::csv;
+    use tarebench_report::document;
+    use tarebench_report::markup::Markup;
+    use tarebench_report::style::Style;
     use tarebench_report::svg::figures::figures;
+    use tarebench_report::terminal::sheet_text;
+    use tarebench_report::text;
     use tarebench_report::text::hidden;
     use tarebench_report::web::html::data;
+    use tarebench_report::web::page::Page;
 
-    fn page(stored: &StoredComparison) -> Page {
+    fn sheet(stored: &StoredComparison) -> Sheet {
         comparison(&fixtures::head(), stored, &report(stored), &TimeZone::UTC, "foot".to_owned())
     }
 
+    fn page(stored: &StoredComparison) -> Page {
+        sheet(stored).into_page()
+    }
+
+    /// As one line.
+    fn shown(stored: &StoredComparison) -> String {
+        let text = sheet_text(&sheet(stored), &Style::default());
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn full(stored: &StoredComparison) -> String {
+        sheet_text(&sheet(stored), &Style { full: true, ..Style::default() })
+    }
+
     #[test]
-    fn it_opens_with_the_answer_and_the_intervals() {
+    fn the_answer_stands_first() {
+        insta::assert_snapshot!(sheet_text(&sheet(&fixtures::slower()), &Style::default()));
+        insta::assert_snapshot!("everything", full(&fixtures::slower()));
+        insta::assert_snapshot!("several", sheet_text(&sheet(&fixtures::several()), &Style::default()));
+    }
+
+    #[test]
+    fn other_machines_are_pointed_out() {
+        let refused = shown(&fixtures::other_machine(false));
+        assert!(refused.starts_with("no verdict, as the machines differ: gzip of run 15 was 1."), "{refused}");
+        assert!(refused.contains("! kernel: 6.1.0 in run 12, 6.2.0 in run 15"), "{refused}");
+        assert!(refused.contains(" ntp: on in run 12, off in run 15"), "{refused}");
+        let marked = shown(&fixtures::other_machine(true));
+        assert!(marked.starts_with("across machines: gzip of run 15 is 1.3"), "{marked}");
+        assert!(marked.contains("! across machines: the ratio is that of the machines, too"), "{marked}");
+        assert!(marked.contains("slower, across machines"), "{marked}");
+    }
+
+    #[test]
+    fn what_a_ratio_rests_on_is_said() {
+        let text = shown(&fixtures::with_reference());
+        assert!(
+            text.starts_with("gzip of run 15 is 1.100 [") && text.contains("] times as slow as in run 12: "),
+            "{text}"
+        );
+        assert!(text.contains("ratios to sleep in both runs, 12 duets each"), "{text}");
+        assert!(text.contains("no history: ± 1.0 % between two runs is assumed of such ratios"), "{text}");
+        assert!(text.contains("sleep, its reference CPU time 100"), "{text}");
+        let text = shown(&fixtures::same_run());
+        let says = "undecided, too few samples: xz of run 12 was 4.00 times as fast as gzip: CPU time, 3 pairs ";
+        assert!(text.starts_with(says), "{text}");
+        assert!(text.contains("ran one after the other"), "{text}");
+        assert!(!text.contains("between runs of"), "{text}");
+    }
+
+    #[test]
+    fn what_programs_print_is_compared_if_it_is_asked_for() {
+        let text = shown(&fixtures::printed());
+        let answer = "gzip of run 15 has 2.000 [1.972, 2.028] times the rate of gzip of run 12: printed value, medians of 10 samples each";
+        assert!(text.starts_with(answer), "{text}");
+        for beside in ["elapsed time 1.29 [1.17, 1.42]", "CPU time 1.300 [1.211, 1.395]"] {
+            assert!(text.contains(beside), "{beside}: {text}");
+        }
+        assert!(text.contains("! how far rate differs from run to run is not known"), "{text}");
+        let not_asked = StoredComparison { plan: Default::default(), ..fixtures::printed() };
+        let text = shown(&not_asked);
+        assert!(text.starts_with("gzip of run 15 is 1.300 [1.211, 1.395] times as slow as in run 12"), "{text}");
+        let row = "rate gzip of run 15 200.0 gzip of run 12 100.0 2.000 [1.972, 2.028]";
+        assert!(text.contains(row), "{text}");
+        let mut refused = fixtures::printed();
+        refused.sides[0].metrics[0].smallest = 0.0;
+        let text = shown(&refused);
+        let why = "! they cannot be compared by rate: a value that one of them printed is zero or negative, and such values have no \
+                   meaningful ratio";
+        assert!(text.starts_with("gzip of run 15 is 1.300") && text.contains(why), "{text}");
+        refused.sides[0].metrics.clear();
+        assert!(shown(&refused).contains("by rate: not both print it"));
+    }
+
+    #[test]
+    fn another_time_that_says_otherwise_is_an_answer() {
+        let mut stored = fixtures::slower();
+        // The elapsed time is that of run 12.
+        stored.sides[1].times[0] = stored.sides[0].times[0].clone();
+        let said = sheet(&stored).answers.iter().map(Cell::plain).collect::<Vec<_>>();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[1].starts_with("undecided: gzip of run 15 was 1.000 ["), "{said:?}");
+        assert!(said[1].ends_with(": elapsed time, medians of 10 samples each"), "{said:?}");
+    }
+
+    #[test]
+    fn several_pairs_are_a_table() {
+        let text = shown(&fixtures::several());
+        for says in [
+            "gzip of run 15",
+            "xz of run 12",
+            "2 pairs: 1 faster, 1 undecided",
+            "gzip of run 15: no history: on shared machines, 10 % between runs is common",
+            "! they cannot be compared by net time: not both have it",
+            " bzip2 of run 15 is in no other run, and is left out",
+            " run 15 is not finished: its samples so far are compared",
+        ] {
+            assert!(text.contains(says), "{says:?} in {text}");
+        }
+        let p = page(&fixtures::several());
+        assert_eq!(p.overview.unwrap().answers, ["2 pairs: 1 faster, 1 undecided."]);
+        let note = p.parts[0].note.plain();
+        assert!(note.starts_with("gzip of run 15 is 1.58 ["), "{note}");
+        assert!(p.parts.iter().all(|part| part.tables[0].title.plain() == "Ratios"));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_no_name_acts_on_it() {
+        for stored in fixtures::all() {
+            for (width, unicode, full) in [(40, true, false), (60, false, true), (100, true, true), (113, false, false)]
+            {
+                let style = Style { width, unicode, full, ..Style::default() };
+                let text = sheet_text(&sheet(&stored), &style);
+                for line in text.lines() {
+                    assert!(text::columns(line) <= width, "{} of {width}: {line:?}", text::columns(line));
+                    assert!(!line.chars().any(char::is_control), "{line:?}");
+                    assert!(unicode || line.is_ascii(), "{line:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_opens_with_the_answer_and_the_intervals() {
         let p = page(&fixtures::slower());
         assert_eq!(p.kind, PageKind::Comparison);
         let o = p.overview.unwrap();
         assert_eq!(
             o.answers,
             [
-                "gzip of run 15 is 1.300 times as slow as in run 12 [1.211, 1.395]: CPU time, medians of 10 samples each."
+                "gzip of run 15 is 1.300 [1.211, 1.395] times as slow as in run 12: CPU time, medians of 10 samples each."
             ]
         );
-        assert!(
-            o.note
-                .plain()
-                .ends_with("Between runs of this machine, the same program differs by ± 7.2 % (28 pairs of 8 runs).")
-        );
+        let floor =
+            "Between runs of this machine, the same program differs by ± 7.2 % (28 pairs of 8 runs). Ratio: time of";
+        assert!(o.note.plain().contains(floor), "{}", o.note);
         let [reference, program] = o.rows.as_slice() else { panic!("two rows") };
         assert_eq!((reference.verdict, reference.ratio.as_ref()), (Some(OverviewVerdict::Reference), None));
         assert_eq!((program.verdict, program.plot.as_str()), (Some(OverviewVerdict::Slower), "pair-1"));
@@ -316,17 +457,16 @@ mod tests {
     fn what_programs_print_stands_in_the_answer_and_in_a_table() {
         let p = page(&fixtures::printed());
         let o = p.overview.unwrap();
-        let said = o.answers.iter().map(Cell::plain).collect::<String>();
-        assert!(said.starts_with("gzip of run 15 has 2.000 times the rate of gzip of run 12 [1.972, 2.028]"), "{said}");
         assert!(o.note.plain().contains("the samples only") && o.measure == "CPU time", "{}", o.note);
         let program = &o.rows[1];
         assert_eq!(
             (Cell::from(program.ratio.clone()).plain().as_str(), program.verdict),
             ("2.000 [1.972, 2.028]", None)
         );
+        let titles: Vec<String> = p.tables.iter().map(|t| t.title.plain()).collect();
+        assert_eq!(titles, ["Ratios", "Printed values", "Runs"]);
         let [part] = p.parts.as_slice() else { panic!("one pair") };
-        let titles: Vec<String> = part.tables.iter().map(|t| t.title.plain()).collect();
-        assert_eq!(titles, ["Ratios", "Times", "Printed values"]);
+        assert_eq!(part.tables[0].title.plain(), "Times");
         // Three measures and the line.
         assert_eq!(part.figures[0].curves.len(), 4);
     }
@@ -344,6 +484,53 @@ mod tests {
         let names: Vec<String> = figures(&p).unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["pair-1-intervals.svg", "pair-1-history.svg", "pair-1-history-log.svg"]);
         assert!(page(&fixtures::several()).parts.iter().all(|part| part.figures.len() == 1), "no history, no figure");
+    }
+
+    #[test]
+    fn a_table_of_a_document_has_a_row_for_each_pair() {
+        let table =
+            |stored: &StoredComparison| document::table(&ratios(stored, &report(stored)), Markup::Markdown, None);
+        let expected = "| program | against | measure | ratio [95%] | between runs, ± | verdict |\n\
+                        |:---|---:|---:|---:|---:|---:|\n\
+                        | `gzip` of run 15 | `gzip` of run 12 | CPU time | 1.300 [1.211, 1.395] | 7.2 % | slower |\n";
+        assert_eq!(table(&fixtures::slower()), expected);
+        let text = table(&fixtures::printed());
+        assert!(text.contains("| `rate` | 2.000 [1.972, 2.028] | – | higher |"), "{text}");
+        for stored in fixtures::all() {
+            for markup in [Markup::Markdown, Markup::Asciidoc, Markup::Org, Markup::Latex] {
+                let text = document::table(&ratios(&stored, &report(&stored)), markup, None);
+                assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+                assert!(
+                    !text.contains("<script>") || text.contains('`') || matches!(markup, Markup::Org | Markup::Latex),
+                    "{text}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_ratio_is_a_row_of_csv() {
+        let rows = |stored: &StoredComparison| csv::table(&exported(stored, &report(stored))).unwrap();
+        let text = rows(&fixtures::slower());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        let uuids = [format!("{:032x}", 15), format!("{:032x}", 12)];
+        let begins = format!("gzip,15,{},gzip,12,{},cpu,true,ratio of medians,1.", uuids[0], uuids[1]);
+        assert!(lines[2].starts_with(&begins) && lines[2].ends_with(",same program,slower,false"), "{}", lines[2]);
+        assert!(lines[1].contains(",elapsed,false,") && lines[1].contains(",assumed,"), "{}", lines[1]);
+        let text = rows(&fixtures::printed());
+        let last = text.lines().last().unwrap();
+        assert!(last.contains(",metric:rate,true,ratio of medians,") && last.ends_with(",,,higher,false"), "{last}");
+        for stored in fixtures::all() {
+            let text = rows(&stored);
+            let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+            let heads = reader.headers().unwrap().len();
+            for record in reader.records() {
+                let record = record.unwrap();
+                assert_eq!(record.len(), heads);
+                assert!(!record.iter().any(|c| c.chars().any(char::is_control)), "{record:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,28 +1,25 @@
-//! The tables of a comparison of stored runs, for the terminal and the page.
+//! The tables of a comparison of stored runs.
 
-use crate::compare::sentence::spelled;
-use crate::compare::stored::said::{StoredWords, cell, marked_verdict};
-use crate::printed;
-use tarebench_core::base::date::{TimeZone, date};
-use tarebench_core::compare::stored::{ComparedBy, SeriesTimes, SideMetric, StoredSide};
-use tarebench_core::compare::stored_report::{StoredPairReport, StoredRatio, StoredReport};
+use crate::compare::sentence::{short, spelled};
+use crate::compare::stored::said::{StoredWords, marked_verdict, measured, ratio_figure, stored_verdict};
+use tarebench_core::base::date::TimeZone;
+use tarebench_core::compare::ratio::RatioBasis;
+use tarebench_core::compare::stored::{ComparedBy, SeriesTimes, StoredComparison, StoredSide};
+use tarebench_core::compare::stored_floor::FloorSource;
+use tarebench_core::compare::stored_report::{RatioWay, StoredPairReport, StoredRatio, StoredReport};
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_report::number;
-use tarebench_report::number::{TimeScale, TimeUnit};
-use tarebench_report::table::Table;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::table::{Column, Detail, Table};
 
 /// A row for each pair, by the measure of its verdict.
-pub(crate) fn ratios(words: &StoredWords<'_>, report: &StoredReport) -> Table {
-    let timed = |pair: &StoredPairReport| matches!(pair.measure, Some(ComparedBy::Time(_)) | None);
-    let of = if report.pairs.iter().all(timed) { "time" } else { "value" };
-    let mut table = Table::new(
-        "Comparison",
-        format!("Ratio: {of} of the program divided by that of what it is compared with."),
-        &["program", "against", "measure", ">ratio", ">95% interval", "verdict", ">between runs"],
-    );
+pub fn ratios(comparison: &StoredComparison, report: &StoredReport) -> Table {
+    let words = StoredWords { comparison };
+    let columns = [Column::new("program"), Column::new("against")].into_iter().chain(ratio_columns());
+    let mut table = Table::of("Comparison", "", columns);
     for pair in &report.pairs {
         if let Some(ratio) = pair.chosen() {
-            row(&mut table, words, pair, ratio);
+            let names = [words.name(pair.program), words.name(pair.reference)];
+            table.row(names.into_iter().chain(ratio_cells(&words, pair, ratio)), Vec::new());
         }
     }
     table
@@ -30,55 +27,105 @@ pub(crate) fn ratios(words: &StoredWords<'_>, report: &StoredReport) -> Table {
 
 /// A row for each measure of a pair.
 pub(crate) fn by_measure(words: &StoredWords<'_>, pair: &StoredPairReport) -> Table {
-    let mut table = Table::new(
-        "Ratios",
-        "With the range by which two runs differ although the program does not, and without it.",
-        &["measure", ">ratio", ">95% interval", ">without it", "verdict", ">between runs", "by"],
-    );
+    let mut table = Table::of("Ratios", "", ratio_columns());
     for ratio in &pair.ratios {
-        let (value, interval) = cell(ratio);
-        let without = cell(&StoredRatio { interval: ratio.sampling.clone(), ..ratio.clone() }).1;
-        let absent = || words.g.absent.to_owned();
-        let cells = vec![
-            words.what(&ratio.measure),
-            value.unwrap_or_else(absent),
-            interval.unwrap_or_else(absent),
-            without.unwrap_or_else(absent),
-            marked_verdict(pair, ratio),
-            floor(words, ratio),
-            words.basis(pair, ratio),
-        ];
-        table.row(cells, Vec::new());
-        let share = ratio.floor.map(|f| f.share);
-        table.values(vec![None, Some(ratio.ratio), low(ratio), None, None, share, None]);
+        table.row(ratio_cells(words, pair, ratio), Vec::new());
     }
     table
 }
 
-fn low(ratio: &StoredRatio) -> Option<f64> {
-    ratio.interval.as_ref().ok().map(|i| i.low)
+fn ratio_columns() -> [Column; 6] {
+    [
+        Column::new("measure"),
+        Column::new("ratio [95%]"),
+        Column::new("by the samples alone").full(),
+        Column::new("between runs, ±").priority(1),
+        Column::new("verdict"),
+        Column::new("rests on").full(),
+    ]
 }
 
-fn floor(words: &StoredWords<'_>, ratio: &StoredRatio) -> String {
-    let percent = ratio.floor.and_then(|f| number::percent(f.share));
-    percent.map_or_else(String::new, |p| format!("{} {p}", words.g.plus_minus))
+fn ratio_cells(words: &StoredWords<'_>, pair: &StoredPairReport, ratio: &StoredRatio) -> [Cell; 6] {
+    [
+        measured(&ratio.measure),
+        ratio_figure(ratio).into(),
+        by_samples(ratio),
+        Cell::of(Unit::Share, ratio.floor.map(|f| f.share)),
+        marked_verdict(pair, ratio).into(),
+        words.basis(pair, ratio),
+    ]
 }
 
-fn row(table: &mut Table, words: &StoredWords<'_>, pair: &StoredPairReport, ratio: &StoredRatio) {
-    let (value, interval) = cell(ratio);
-    let absent = || words.g.absent.to_owned();
-    let cells = vec![
-        words.name(pair.program),
-        words.name(pair.reference),
-        words.what(&ratio.measure),
-        value.unwrap_or_else(absent),
-        interval.unwrap_or_else(absent),
-        marked_verdict(pair, ratio),
-        floor(words, ratio),
+/// Without what two runs differ by.
+fn by_samples(ratio: &StoredRatio) -> Cell {
+    Cell::figure(Figure::new(Unit::Ratio, ratio.ratio).with_interval(&ratio.sampling))
+}
+
+/// A row for each pair and measure, for CSV.
+pub fn exported(comparison: &StoredComparison, report: &StoredReport) -> Table {
+    let columns = [
+        "program",
+        "run",
+        "run_uuid",
+        "reference",
+        "reference_run",
+        "reference_run_uuid",
+        "measure",
+        "chosen",
+        "way",
+        "ratio",
+        "without_floor",
+        "floor",
+        "floor_source",
+        "verdict",
+        "other_machine",
     ];
-    table.row(cells, Vec::new());
-    let share = ratio.floor.map(|f| f.share);
-    table.values(vec![None, None, None, Some(ratio.ratio), low(ratio), None, share]);
+    let mut table = Table::new("", "", &columns);
+    let side = |index: u32| {
+        let side = comparison.sides.get(index as usize);
+        let run = side.and_then(|s| comparison.runs.get(s.run as usize));
+        let number: Cell = run.map(|r| r.run.to_string()).into();
+        [Cell::foreign(side.map_or("", |s| &s.label)), number, Cell::foreign(run.map_or("", |r| &r.uuid))]
+    };
+    for pair in &report.pairs {
+        for ratio in &pair.ratios {
+            let of_ratio = [
+                match &ratio.measure {
+                    ComparedBy::Time(m) => short(*m).to_lowercase().into(),
+                    ComparedBy::Printed { metric } => Cell::foreign(format!("metric:{metric}")),
+                    ComparedBy::Counter { counter } => counter.name().into(),
+                },
+                (pair.measure.as_ref() == Some(&ratio.measure)).to_string().into(),
+                way(ratio.way).into(),
+                ratio_figure(ratio).into(),
+                by_samples(ratio),
+                Cell::of(Unit::Share, ratio.floor.map(|f| f.share)),
+                ratio.floor.map(|f| source(f.source)).into(),
+                stored_verdict(ratio).into(),
+                pair.other_machine.to_string().into(),
+            ];
+            table.row(side(pair.program).into_iter().chain(side(pair.reference)).chain(of_ratio), Vec::new());
+        }
+    }
+    table
+}
+
+fn way(way: RatioWay) -> &'static str {
+    match way {
+        RatioWay::SameRun { basis: RatioBasis::Duets, .. } => "same run, duets",
+        RatioWay::SameRun { basis: RatioBasis::Alone, .. } => "same run, rounds",
+        RatioWay::RatioOfRatios { basis: RatioBasis::Duets, .. } => "ratio of ratios, duets",
+        RatioWay::RatioOfRatios { basis: RatioBasis::Alone, .. } => "ratio of ratios, rounds",
+        RatioWay::RatioOfMedians { .. } => "ratio of medians",
+    }
+}
+
+fn source(source: FloorSource) -> &'static str {
+    match source {
+        FloorSource::SameProgram { .. } => "same program",
+        FloorSource::OtherPrograms { .. } => "other programs",
+        FloorSource::Assumed => "assumed",
+    }
 }
 
 /// What both programs of these pairs print; a row for each value that has a ratio.
@@ -86,73 +133,57 @@ pub(crate) fn printed(words: &StoredWords<'_>, pairs: &[StoredPairReport]) -> Ta
     let mut table = Table::new(
         "Printed values",
         "Numbers that both programs print: medians of the retained samples. How far they differ from run to run is not known.",
-        &["value", "program", ">median", "against", ">median", ">ratio", ">95% interval", "by"],
+        &["value", "program", "median", "against", "median", "ratio [95%]", "rests on"],
     );
+    table.columns.iter_mut().skip(6).for_each(|column| column.detail = Detail::Full);
     for pair in pairs {
         for ratio in &pair.ratios {
             let ComparedBy::Printed { metric } = &ratio.measure else { continue };
-            let side = |index: u32| {
-                let side = words.comparison.sides.get(index as usize)?;
-                side.metrics.iter().find(|m| m.name == *metric)
+            let median = |index: u32| {
+                let metric = words.side(index)?.metrics.iter().find(|m| m.name == *metric)?;
+                let digits = metric.interval.as_ref().ok().map(Interval::half_width);
+                Some(Figure { digits, ..Figure::new(Unit::Plain, metric.median) })
             };
-            let absent = || words.g.absent.to_owned();
-            let median = |m: Option<&SideMetric>| m.map_or_else(absent, |m| printed::median(m.median, &m.interval));
-            let (program, reference) = (side(pair.program), side(pair.reference));
-            let (value, interval) = cell(ratio);
-            let cells = vec![
-                words.what(&ratio.measure),
+            let cells = [
+                measured(&ratio.measure),
                 words.name(pair.program),
-                median(program),
+                median(pair.program).into(),
                 words.name(pair.reference),
-                median(reference),
-                value.unwrap_or_else(absent),
-                interval.unwrap_or_else(absent),
+                median(pair.reference).into(),
+                ratio_figure(ratio).into(),
                 words.basis(pair, ratio),
             ];
             table.row(cells, Vec::new());
-            let medians = [program, reference].map(|m| m.map(|m| m.median));
-            table.values(vec![None, None, medians[0], None, medians[1], Some(ratio.ratio), low(ratio), None]);
         }
     }
     table
 }
 
 /// The times of these sides, a row for each measure; the sides without a time are omitted.
-pub(crate) fn times(words: &StoredWords<'_>, sides: &[u32], unit: Option<TimeUnit>) -> Table {
-    let mut table = Table::new(
-        "Times",
-        "Medians of the retained samples.",
-        &["program", "measure", ">median", ">95% interval", ">samples"],
-    );
-    let all = sides.iter().filter_map(|i| Some((*i, words.comparison.sides.get(*i as usize)?)));
-    for (index, side) in all {
+pub(crate) fn times(words: &StoredWords<'_>, sides: &[u32]) -> Table {
+    let columns = ["program", "measure", "median [95%]", "samples"];
+    let mut table = Table::new("Times", "Medians of the retained samples.", &columns);
+    for (index, side) in sides.iter().filter_map(|index| Some((*index, words.side(*index)?))) {
         for (name, times) in named(words, index, side) {
-            let (median, interval) = median(times, unit, words.unicode);
-            let cells = vec![name, spelled(times.measure).to_owned(), median, interval, times.samples.to_string()];
+            let cells = [name, spelled(times.measure).into(), median(times).into(), Cell::count(times.samples)];
             table.row(cells, Vec::new());
-            let low = times.interval.as_ref().ok().map(|i| i.low);
-            table.values(vec![None, None, Some(times.median), low, Some(f64::from(times.samples))]);
         }
     }
     table
 }
 
+pub(crate) fn median(times: &SeriesTimes) -> Figure {
+    Figure::new(Unit::Time, times.median).with_interval(&times.interval)
+}
+
 /// A side's own times, and those of the reference of its run.
-fn named<'a>(words: &StoredWords<'_>, index: u32, side: &'a StoredSide) -> Vec<(String, &'a SeriesTimes)> {
+fn named<'a>(words: &StoredWords<'_>, index: u32, side: &'a StoredSide) -> Vec<(Cell, &'a SeriesTimes)> {
     let own = side.times.iter().map(|t| (words.name(index), t));
     let reference = side.against.iter().flat_map(|r| {
-        let name = format!("{}, its reference", (words.show)(&r.label));
+        let name = Cell::foreign(&r.label).and(", its reference");
         r.times.iter().map(move |t| (name.clone(), t))
     });
     own.chain(reference).collect()
-}
-
-fn median(times: &SeriesTimes, unit: Option<TimeUnit>, unicode: bool) -> (String, String) {
-    let interval = times.interval.as_ref().ok();
-    let scale = TimeScale::of(times.median, interval.map(Interval::half_width), unit);
-    let value = |ns: f64| scale.value(ns).unwrap_or_default();
-    let median = format!("{} {}", value(times.median), scale.unit.sign(unicode));
-    (median, interval.map_or_else(String::new, |i| format!("[{}, {}]", value(i.low), value(i.high))))
 }
 
 /// The runs with their machines.
@@ -160,14 +191,14 @@ pub(crate) fn runs(words: &StoredWords<'_>, zone: &TimeZone) -> Table {
     let mut table = Table::new("Runs", "", &[">run", "began", "machine", "CPU", "kernel", "fingerprint"]);
     for run in &words.comparison.runs {
         let host = run.conditions.host();
-        let cpu = host.cpu.value().map_or_else(String::new, |cpu| (words.show)(cpu));
-        let cells = vec![
-            run.run.to_string(),
-            date(run.created, zone),
-            (words.show)(&host.name),
-            format!("{} x {cpu}", host.cpus),
-            (words.show)(&host.kernel),
-            run.conditions.fingerprint().to_owned(),
+        let cpu = host.cpu.value().map_or("", |cpu| cpu.as_str());
+        let cells = [
+            run.run.to_string().into(),
+            Cell::date(run.created, zone),
+            Cell::foreign(&host.name),
+            Cell::text(format!("{} x ", host.cpus)).and(Cell::foreign(cpu)),
+            Cell::foreign(&host.kernel),
+            run.conditions.fingerprint().into(),
         ];
         table.row(cells, Vec::new());
     }
