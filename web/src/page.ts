@@ -122,8 +122,8 @@ export class PageView {
   }
 
   #chooser(): HTMLElement | null {
-    // Those of comparisons and gates are called parts.
-    const { kind } = this.#page as { kind: Exclude<Page["kind"], "comparison" | "gate"> };
+    // Those of comparisons, gates and histories are called parts.
+    const { kind } = this.#page as { kind: Exclude<Page["kind"], "comparison" | "gate" | "history"> };
     const shown = this.#shown;
     if (shown.length < 2) return null;
     const what =

@@ -3,9 +3,10 @@
 use crate::data::nodes::{FleetGroups, FleetSpread, NodeFleet, NodeRow, NodesReport, OddAnswer};
 use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_render::compare::history::said::with_interval;
+use tarebench_report::cell::{Figure, Unit};
+use tarebench_report::form::Form;
 use tarebench_report::number;
-use tarebench_report::style::Glyphs;
+use tarebench_report::style::{Glyphs, Style};
 use tarebench_report::words::plural;
 
 /// Most machines that get a sentence of their own.
@@ -53,17 +54,23 @@ fn names(all: &[String], show: ShowName<'_>) -> String {
     if more > 0 { format!("{} and {more} more", first.join(", ")) } else { first.join(", ") }
 }
 
+/// A ratio of times as a change, with its interval.
+pub(crate) fn change(ratio: f64, interval: Option<&Interval>) -> Figure {
+    Figure { interval: interval.cloned().map(Ok), ..Figure::new(Unit::Change, ratio) }
+}
+
 /// `3.1 % slower`, of a ratio of times.
 fn slower(ratio: f64, g: &Glyphs) -> String {
-    let said = with_interval(ratio, None, g);
-    let bare = said.trim_start_matches('+').trim_start_matches(g.minus);
-    format!("{bare} {}", if ratio < 1.0 { "faster" } else { "slower" })
+    let size = number::percent_of_change(1.0 + (ratio - 1.0).abs(), 1);
+    let size = size.map_or_else(|| g.absent.to_owned(), |size| format!("{size} %"));
+    format!("{size} {}", if ratio < 1.0 { "faster" } else { "slower" })
 }
 
 /// `[+2.6, +3.5]` after a space, of a ratio.
 fn within(ratio: f64, interval: Option<&Interval>, g: &Glyphs) -> String {
-    let said = with_interval(ratio, interval, g);
-    said.split_once(" [").map(|(_, interval)| format!(" [{interval}")).unwrap_or_default()
+    let form = Form::terminal(&Style { unicode: g.is_unicode(), ..Style::default() });
+    let (_, interval) = change(ratio, interval).texts(&form);
+    if interval.is_empty() { interval } else { format!(" {interval}") }
 }
 
 /// Is there an odd machine? The answer for one fleet, then machines that drift.

@@ -6,11 +6,11 @@ use crate::data::state::{CampaignSummary, LabMachine, LabTask, LabTaskState};
 use crate::data::tasks::LabTaskPlan;
 use crate::pages::page::left::time_left;
 use crate::pages::page::words::{age_words, campaign_state, engine, grouped, lasted, machine_state, task_state};
-use crate::pages::said::{answers, compared_time, fleet_remarks, fleet_title, remarks, share, spread};
+use crate::pages::said::{answers, change, compared_time, fleet_remarks, fleet_title, remarks, spread};
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::date::date;
 use tarebench_core::base::units::Nanos;
-use tarebench_render::compare::history::said::with_interval;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
@@ -346,18 +346,8 @@ fn rows(page: &mut ScreenText<'_>, report: &NodesReport, fleet: &NodeFleet, show
     let print =
         if report.fleets.len() > 1 { format!(", fingerprint {}", show(&fleet.fingerprint)) } else { String::new() };
     let title = format!("{} relative to the typical machine{print}", compared_time(report.measure));
-    let head = [
-        "",
-        "machine",
-        ">difference",
-        ">interval",
-        ">runs",
-        ">samples",
-        ">s.d. runs",
-        ">s.d. exec.",
-        ">added",
-        ">drift",
-    ];
+    let head =
+        ["", "machine", "difference [95%]", ">runs", ">samples", ">s.d. runs", ">s.d. exec.", ">added", ">drift"];
     let mut table = Table::new(title, "", &head);
     for row in &fleet.machines {
         table.row(node_cells(row, page), Vec::new());
@@ -369,18 +359,18 @@ fn rows(page: &mut ScreenText<'_>, report: &NodesReport, fleet: &NodeFleet, show
     }
     let differing: Vec<&NodeRow> =
         fleet.machines.iter().filter(|m| m.programs.iter().any(|p| p.differs) || style.full).collect();
-    let mut table = Table::new("programs", "", &["", "machine", "program", ">difference", ">interval"]);
+    let mut table = Table::new("programs", "", &["", "machine", "program", "difference [95%]"]);
     for (row, p) in differing.iter().flat_map(|row| row.programs.iter().map(move |p| (row, p))) {
         if p.differs || style.full {
             let mark = if p.differs { page.g.warning } else { "" };
-            let (by, interval) = apart(&with_interval(p.ratio, p.interval.as_ref(), &page.g));
-            table.row(vec![mark.to_owned(), row.machine.clone(), p.program.clone(), by, interval], Vec::new());
+            let by = change(p.ratio, p.interval.as_ref()).into();
+            table.row([mark.into(), Cell::foreign(&row.machine), Cell::foreign(&p.program), by], Vec::new());
         }
     }
     more(page, &table);
 }
 
-fn node_cells(row: &NodeRow, page: &ScreenText<'_>) -> Vec<String> {
+fn node_cells(row: &NodeRow, page: &ScreenText<'_>) -> [Cell; 9] {
     let g = &page.g;
     let drifts = row.drift.as_ref().is_some_and(|d| d.drifts);
     let mark = match (row.odd || drifts, row.differs) {
@@ -388,30 +378,21 @@ fn node_cells(row: &NodeRow, page: &ScreenText<'_>) -> Vec<String> {
         (false, true) => g.dot,
         (false, false) => "",
     };
-    let drift = row.drift.as_ref().map(|d| with_interval(d.ratio, None, g)).unwrap_or_default();
-    let (difference, interval) = apart(&with_interval(row.ratio, row.interval.as_ref(), g));
+    let drift = row.drift.as_ref().map(|d| change(d.ratio, None).into()).unwrap_or_default();
     // Empty columns are not drawn.
-    let from = |width: usize, text: String| if page.width() >= width { text } else { String::new() };
-    vec![
-        mark.to_owned(),
-        cut_middle(&page.style.show(&row.machine), NAME, g.dots).into_owned(),
-        difference,
-        interval,
-        row.runs.to_string(),
-        from(WIDE, grouped(row.samples as u64)),
-        from(60, share(row.runs_spread, g)),
-        from(WIDE, share(row.executions_spread, g)),
-        from(60, share(row.added, g)),
+    let from = |width: usize, cell: Cell| if page.width() >= width { cell } else { Cell::empty() };
+    let share = |share: Option<f64>| Cell::of(Unit::Share, share);
+    [
+        mark.into(),
+        Cell::foreign(cut_middle(&row.machine, NAME, g.dots)),
+        change(row.ratio, row.interval.as_ref()).into(),
+        row.runs.to_string().into(),
+        from(WIDE, grouped(row.samples as u64).into()),
+        from(60, share(row.runs_spread)),
+        from(WIDE, share(row.executions_spread)),
+        from(60, share(row.added)),
         from(60, drift),
     ]
-}
-
-/// A difference and its interval, which may be missing.
-fn apart(said: &str) -> (String, String) {
-    match said.split_once(" [") {
-        Some((difference, interval)) => (difference.to_owned(), format!("[{interval}")),
-        None => (said.to_owned(), String::new()),
-    }
 }
 
 #[cfg(test)]

@@ -13,10 +13,11 @@ use tarebench::compare::history::gates;
 use tarebench::core::base::date::midnight;
 use tarebench::core::base::units::Nanos;
 use tarebench::core::compare::history::{HistoryGate, HistoryPlan, HistoryReport, NoAnchor, report};
-use tarebench::render::compare::history::csv::csv;
 use tarebench::render::compare::history::json::json;
-use tarebench::render::compare::history::page::page;
+use tarebench::render::compare::history::sheet;
 use tarebench::render::compare::history::terminal::history_text;
+use tarebench::report::csv;
+use tarebench::report::web::html;
 use tarebench::sys::clock;
 
 /// Names in a message.
@@ -78,11 +79,12 @@ pub fn history(args: &HistoryArgs) -> Result<Exit, Failure> {
     };
     let found = anchored(&gates, plan)?;
     if args.json {
-        print(&json(&found, &show.style).map_err(Failure::system)?);
+        print(&json(&found, &show.style.zone).map_err(Failure::system)?);
     } else if args.csv {
-        print(&csv(&found).map_err(Failure::system)?);
+        print(&csv::table(&sheet::exported(&found)).map_err(Failure::system)?);
     } else if let Some(file) = &args.page {
-        write_page(file, &page(&found, &show.style, &foot()))?;
+        let page = sheet::history(&found, &show.style.zone, &show.style.hints, foot()).into_page();
+        write_page(file, &html::html(&page).map_err(Failure::system)?)?;
     } else if !show.is_quiet() {
         show.style.more = Some(format!("tare history --full{}", show.db_option()));
         print(&history_text(&found, &show.style));

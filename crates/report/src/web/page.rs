@@ -55,6 +55,8 @@ pub enum PageKind {
     Growth,
     /// What was found of a machine itself.
     Machine,
+    /// Benchmarks over builds.
+    History,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

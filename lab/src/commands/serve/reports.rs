@@ -7,9 +7,9 @@ use tarebench::core::compare::history::{HistoryPlan, report as history_report};
 use tarebench::core::compare::stored::StoredPlan;
 use tarebench::core::compare::stored_report;
 use tarebench::core::documents::head::{DocumentKind, Id};
-use tarebench::render::compare::history::page as history_page;
+use tarebench::render::compare::history::sheet;
 use tarebench::render::compare::stored;
-use tarebench::report::style::Style;
+use tarebench::report::hints::Hints;
 use tarebench::report::web::html;
 use tarebench::store::Store;
 use tarebench::sys::clock;
@@ -66,6 +66,6 @@ pub fn history(store: &dyn Store, benchmarks: Vec<String>, suite: Option<String>
     let gates = gates(store)?;
     let plan = HistoryPlan { benchmarks, suite, anchor: None, since: None };
     let found = history_report(&gates, &plan).map_err(|e| Trouble::Wrong(e.to_string()))?;
-    let style = Style { zone: clock::zone(), ..Style::default() };
-    Ok(history_page::page(&found, &style, &output::foot()))
+    let page = sheet::history(&found, &clock::zone(), &Hints::default(), output::foot()).into_page();
+    html::html(&page).map_err(|e| Trouble::Failed(e.to_string()))
 }

@@ -2,9 +2,10 @@
 
 use crate::compare::history::said::{answers, title};
 use serde::Serialize;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::HistoryReport;
+use tarebench_report::cell::Cell;
 use tarebench_report::error::RenderError;
-use tarebench_report::style::Style;
 
 #[derive(Serialize)]
 struct HistoryJson<'a> {
@@ -18,12 +19,10 @@ struct HistoryJson<'a> {
 ///
 /// Ratios are relative to the anchor, those of changes to the builds before them; times are in ns since 1970; what is
 /// no number is `null`.
-pub fn json(report: &HistoryReport, style: &Style) -> Result<String, RenderError> {
-    // JSON escapes by itself.
-    let show = |text: &str| text.to_owned();
+pub fn json(report: &HistoryReport, zone: &TimeZone) -> Result<String, RenderError> {
     let sentences = report.benchmarks.iter().flat_map(|h| {
-        let all = answers(h, &style.zone, &style.glyphs(), &show);
-        all.into_iter().map(move |a| format!("{}: {}", title(h), a.text))
+        let all = answers(h, zone).into_iter();
+        all.map(|answer| Cell::foreign(title(h)).and(": ").and(answer).plain())
     });
     let document = HistoryJson { format: "tare-history", version: 1, answers: sentences.collect(), report };
     Ok(tarebench_report::json::pretty(&document)? + "\n")
@@ -38,7 +37,7 @@ mod tests {
 
     #[test]
     fn it_holds_all_of_the_report() {
-        let text = json(&fixtures::report(), &Style::default()).unwrap();
+        let text = json(&fixtures::report(), &TimeZone::UTC).unwrap();
         let d: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(
             (&d["format"], &d["version"], &d["report"]["gates"]),
@@ -57,7 +56,7 @@ mod tests {
 
     #[test]
     fn hostile_names_and_no_numbers() {
-        let text = json(&fixtures::hostile(), &Style::default()).unwrap();
+        let text = json(&fixtures::hostile(), &TimeZone::UTC).unwrap();
         assert!(!text.chars().any(|c| c != '\n' && hidden(c)), "{text}");
         let d: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(d["report"]["benchmarks"][1]["name"], format!("1{}", fixtures::HOSTILE));

@@ -1,11 +1,12 @@
 //! A history as lines of text: points with their intervals over the builds, the levels and where they change.
 
-use crate::compare::history::said::{ShowForeign, build_name, day, shown_range, signed};
+use crate::compare::history::said::{build_name, change, day, shown_range};
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::compare::history::BenchmarkHistory;
+use tarebench_report::form::Form;
 use tarebench_report::number;
 use tarebench_report::screen::StyledSpan;
-use tarebench_report::style::{Glyphs, Paint};
+use tarebench_report::style::Paint;
 use tarebench_report::text::{columns, cut};
 
 /// Lines of the plot itself.
@@ -56,10 +57,8 @@ const ASCII: HistorySigns = HistorySigns {
 pub(crate) struct HistoryCanvas<'a> {
     /// Columns of the whole plot.
     pub width: usize,
-    pub unicode: bool,
-    pub glyphs: Glyphs,
+    pub form: Form,
     pub zone: &'a TimeZone,
-    pub show: ShowForeign<'a>,
 }
 
 /// The cells of the plot, row by row from the top.
@@ -155,13 +154,16 @@ pub(crate) fn plot(h: &BenchmarkHistory, canvas: &HistoryCanvas<'_>) -> Option<V
     let step = (high - low) / (ROWS - 1) as f64;
     let decimals = number::decimals_for(step * 100.0, 1).min(4);
     let label = |row: usize| match row % 5 {
-        0 => format!("{} %", signed(high - step * row as f64, decimals, &canvas.glyphs)),
+        0 => {
+            let share = number::percent_of_change(1.0 + high - step * row as f64, decimals).unwrap_or_default();
+            format!("{} %", canvas.form.signed(&share, true))
+        }
         _ => String::new(),
     };
     let labels: Vec<String> = (0..ROWS).map(label).collect();
     let wide = labels.iter().map(|l| columns(l)).max().unwrap_or(0);
     let room = canvas.width.checked_sub(wide + 2).filter(|room| *room >= NARROWEST)?;
-    let signs = if canvas.unicode { UNICODE } else { ASCII };
+    let signs = if canvas.form.is_unicode() { UNICODE } else { ASCII };
     let mut cells = PlotCells::new((low, high), room, h.points.len());
     cells.levels(h, &signs);
     cells.points(h, &signs);
@@ -188,12 +190,12 @@ fn marks(
     room: usize,
 ) -> Option<String> {
     let mut line = String::new();
-    for (i, change) in h.changes.iter().enumerate() {
-        let at = cells.column(change.after).saturating_sub(cells.each / 2);
+    for (i, c) in h.changes.iter().enumerate() {
+        let at = cells.column(c.after).saturating_sub(cells.each / 2);
         let Some(gap) = at.checked_sub(columns(&line)) else { continue };
         line += &" ".repeat(gap);
         line.push(signs.mark);
-        let label = format!(" {} %", signed(change.ratio - 1.0, 1, &canvas.glyphs));
+        let label = format!(" {}", change(c.ratio, None).write(&canvas.form));
         let next =
             h.changes.get(i + 1).map_or(room, |next| cells.column(next.after).saturating_sub(cells.each / 2 + 1));
         if columns(&line) + columns(&label) <= next.min(room) {
@@ -205,15 +207,16 @@ fn marks(
 
 /// Below it, the first and the last build with their dates, within so many columns.
 fn ends(h: &BenchmarkHistory, width: usize, canvas: &HistoryCanvas<'_>) -> String {
+    let dots = canvas.form.glyphs().dots;
     let end = |dates: bool, place: usize| {
         let Some(point) = h.points.get(place) else { return String::new() };
-        let name = (canvas.show)(&build_name(&point.build));
-        let name = cut(&name, width / 4, canvas.glyphs.dots).into_owned();
+        let name = canvas.form.foreign(&build_name(&point.build));
+        let name = cut(&name, width / 4, dots).into_owned();
         if dates { format!("{name} {}", day(point.build.time, canvas.zone)) } else { name }
     };
     let last = h.points.len().saturating_sub(1);
     if last == 0 {
-        return cut(&end(true, 0), width, canvas.glyphs.dots).into_owned();
+        return cut(&end(true, 0), width, dots).into_owned();
     }
     let whole = |dates: bool| {
         let (first, last) = (end(dates, 0), end(dates, last));
@@ -231,8 +234,7 @@ mod tests {
 
     fn lines(h: &BenchmarkHistory, width: usize, unicode: bool) -> Option<Vec<String>> {
         let style = Style { unicode, ..Style::default() };
-        let show = |text: &str| style.show(text);
-        let canvas = HistoryCanvas { width, unicode, glyphs: style.glyphs(), zone: &TimeZone::UTC, show: &show };
+        let canvas = HistoryCanvas { width, form: Form::terminal(&style), zone: &TimeZone::UTC };
         let line = |spans: Vec<StyledSpan>| spans.into_iter().map(|(_, text)| text).collect::<String>();
         Some(plot(h, &canvas)?.into_iter().map(line).collect())
     }

@@ -7,19 +7,15 @@ use tarebench_core::compare::change_points::SHORTEST;
 use tarebench_core::compare::history::{BenchmarkHistory, HistoryBuild, HistoryChange, MOST_POINTS, NotUsed};
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_report::cell::{Cell, Figure, Unit};
-use tarebench_report::form::Form;
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
-use tarebench_report::style::{Glyphs, Style};
+use tarebench_report::style::Paint;
 use tarebench_report::words::plural;
 
 /// Digits of a commit's id that are shown.
 const COMMIT: usize = 7;
 /// Most columns of another name.
 const NAME: usize = 24;
-
-/// Makes text that tare did not write ready to be shown.
-pub(crate) type ShowForeign<'a> = &'a dyn Fn(&str) -> String;
 
 /// What a build is called, in few columns; foreign text.
 pub(crate) fn build_name(b: &HistoryBuild) -> String {
@@ -43,22 +39,14 @@ pub(crate) fn day(at: Nanos, zone: &TimeZone) -> String {
 }
 
 /// A build with its date.
-pub(crate) fn dated(b: &HistoryBuild, zone: &TimeZone, show: ShowForeign<'_>) -> String {
-    format!("{} ({})", show(&build_name(b)), day(b.time, zone))
+pub(crate) fn dated(b: &HistoryBuild, zone: &TimeZone) -> Cell {
+    Cell::foreign(build_name(b)).and(format!(" ({})", day(b.time, zone)))
 }
 
 /// A ratio as a change with its interval: `+2.1 % [+1.9, +2.3]`.
-pub fn with_interval(ratio: f64, interval: Option<&Interval>, g: &Glyphs) -> String {
+pub(crate) fn change(ratio: f64, interval: Option<&Interval>) -> Cell {
     let interval = interval.map(|i| Ok(i.clone()));
-    let cell = Cell::figure(Figure { interval, ..Figure::new(Unit::Change, ratio) });
-    cell.write(&Form::terminal(&Style { unicode: g.is_unicode(), ..Style::default() }))
-}
-
-/// A share as a signed per cent, without its sign of unit: `+4.1`.
-pub(crate) fn signed(share: f64, decimals: usize, g: &Glyphs) -> String {
-    let form = Form::terminal(&Style { unicode: g.is_unicode(), ..Style::default() });
-    number::percent_of_change(1.0 + share, decimals)
-        .map_or_else(|| g.absent.to_owned(), |text| form.signed(&text, true))
+    Cell::figure(Figure { interval, ..Figure::new(Unit::Change, ratio) })
 }
 
 /// `42 commits`; `42 builds` if some of them are none.
@@ -67,74 +55,61 @@ pub(crate) fn counted(h: &BenchmarkHistory) -> String {
     plural(h.points.len() as u64, if commits { "commit" } else { "build" })
 }
 
-/// A sentence of the answer, without its period.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HistoryAnswer {
-    /// Of a change, by how much.
-    pub ratio: Option<f64>,
-    pub text: String,
-}
-
-/// The changes, the newest first; else that there is none, or why nothing can be said.
-pub(crate) fn answers(h: &BenchmarkHistory, zone: &TimeZone, g: &Glyphs, show: ShowForeign<'_>) -> Vec<HistoryAnswer> {
-    let plain = |text: String| vec![HistoryAnswer { ratio: None, text }];
+/// The changes, the newest first; else that there is none, or why nothing can be said. Without periods.
+pub(crate) fn answers(h: &BenchmarkHistory, zone: &TimeZone) -> Vec<Cell> {
     let n = counted(h);
-    match (h.anchor.is_some(), h.points.len()) {
-        (false, _) => plain("no gate has a result of it that can be used".to_owned()),
-        (true, 0) => plain("no build in this time".to_owned()),
+    let said = match (h.anchor.is_some(), h.points.len()) {
+        (false, _) => "no gate has a result of it that can be used".to_owned(),
+        (true, 0) => "no build in this time".to_owned(),
         (true, few) if few < 2 * SHORTEST => {
-            plain(format!("{n}; a change is looked for from {} builds on", 2 * SHORTEST))
+            format!("{n}; a change is looked for from {} builds on", 2 * SHORTEST)
         }
         _ if h.changes.is_empty() => {
             let step = h.detectable.filter(|d| *d < 1e3).and_then(number::percent);
             let step = step.map(|p| format!("; the smallest step that would show is about {p}")).unwrap_or_default();
-            plain(format!("no change in {n}{step}"))
+            format!("no change in {n}{step}")
         }
-        _ => {
-            let sentence =
-                |c: &HistoryChange| HistoryAnswer { ratio: Some(c.ratio), text: changed(h, c, zone, g, show) };
-            h.changes.iter().rev().map(sentence).collect()
-        }
-    }
+        _ => return h.changes.iter().rev().map(|c| changed(h, c, zone)).collect(),
+    };
+    vec![said.into()]
 }
 
 /// `+2.1 % [+1.9, +2.3] between 1a2b3c4 and 5d6e7f8 (2026-10-01)`.
-fn changed(h: &BenchmarkHistory, c: &HistoryChange, zone: &TimeZone, g: &Glyphs, show: ShowForeign<'_>) -> String {
-    let by = with_interval(c.ratio, Some(&c.interval), g);
-    let before = h.points.get(c.before).map(|p| show(&build_name(&p.build))).unwrap_or_default();
-    let after = h.points.get(c.after).map(|p| dated(&p.build, zone, show)).unwrap_or_default();
+fn changed(h: &BenchmarkHistory, c: &HistoryChange, zone: &TimeZone) -> Cell {
+    let build = |place: usize| h.points.get(place).map(|p| &p.build);
+    let before = build(c.before).map(|b| Cell::foreign(build_name(b))).unwrap_or_default();
+    let after = build(c.after).map(|b| dated(b, zone)).unwrap_or_default();
     let machine = if c.machine_changed { "; the machine is another one from there on, too" } else { "" };
-    format!("{by} between {before} and {after}{machine}")
+    let said = change(c.ratio, Some(&c.interval)).and(" between ").and(before).and(" and ").and(after).and(machine);
+    said.paint(if c.ratio > 1.0 { Paint::Bad } else { Paint::Good })
 }
 
 /// The newest level relative to the anchor, without a period.
-pub(crate) fn newest(h: &BenchmarkHistory, zone: &TimeZone, g: &Glyphs, show: ShowForeign<'_>) -> Option<String> {
+pub(crate) fn newest(h: &BenchmarkHistory, zone: &TimeZone) -> Option<Cell> {
     let (level, anchor) = h.levels.last().zip(h.anchor.as_ref())?;
-    let now = with_interval(level.ratio, Some(&level.interval), g);
-    let since = h.points.get(level.first).filter(|_| level.first > 0).map(|p| dated(&p.build, zone, show));
-    let since = since.map(|s| format!(" since {s}")).unwrap_or_default();
-    Some(format!("{now}{since}, relative to {}", dated(anchor, zone, show)))
+    let now = change(level.ratio, Some(&level.interval));
+    let now = match h.points.get(level.first).filter(|_| level.first > 0) {
+        Some(since) => now.and(" since ").and(dated(&since.build, zone)),
+        None => now,
+    };
+    Some(now.and(", relative to ").and(dated(anchor, zone)))
 }
 
 /// What limits the history, in sentences.
-pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints, show: ShowForeign<'_>) -> Vec<String> {
-    let mut all = Vec::new();
+pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints) -> Vec<Cell> {
+    let mut all: Vec<Cell> = Vec::new();
     if let Some(anchor) = h.anchor.as_ref().filter(|_| h.anchor_replaced) {
-        all.push(format!(
-            "No gate of it measured the asked anchor: relative to {} instead.",
-            dated(anchor, zone, show)
-        ));
+        let said = Cell::text("No gate of it measured the asked anchor: relative to ").and(dated(anchor, zone));
+        all.push(said.and(" instead."));
     }
     let apart: usize = h.apart.iter().map(|a| a.builds).sum();
     if let Some(first) = h.apart.first() {
         let groups = plural(h.apart.len() as u64, "group");
-        let newest = dated(&first.newest, zone, show);
-        let hint = hints.sentence(&Hint::ConnectBuilds);
-        all.push(format!(
-            "{} in {groups} cannot be compared with these, as no gate measured one against the other; the newest is \
-             {newest}.{hint}",
+        let said = Cell::text(format!(
+            "{} in {groups} cannot be compared with these, as no gate measured one against the other; the newest is ",
             plural(apart as u64, "more build")
         ));
+        all.push(said.and(dated(&first.newest, zone)).and(format!(".{}", hints.sentence(&Hint::ConnectBuilds))));
     }
     let elsewhere = h.points.iter().filter(|p| p.other_machine).count();
     if elsewhere > 0 {
@@ -144,27 +119,33 @@ pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints, show
              builds may differ by machine.",
             elsewhere,
             h.points.len()
-        ));
+        ).into());
     }
     if h.commands > 1 {
-        all.push(format!("{} different commands have this name.", h.commands));
+        all.push(format!("{} different commands have this name.", h.commands).into());
     }
     if h.corrected > 0 {
         let rest = if h.corrected == 1 { "rests" } else { "rest" };
-        all.push(format!(
-            "{} without duets {rest} on process times that are corrected for the state of the machine.",
-            plural(h.corrected as u64, "gate")
-        ));
+        all.push(
+            format!(
+                "{} without duets {rest} on process times that are corrected for the state of the machine.",
+                plural(h.corrected as u64, "gate")
+            )
+            .into(),
+        );
     }
     if h.only_net > 0 {
-        all.push(format!(
-            "Only net time is known of {} of an earlier version of tare; the other ratios are of process time.",
-            plural(h.only_net as u64, "gate")
-        ));
+        all.push(
+            format!(
+                "Only net time is known of {} of an earlier version of tare; the other ratios are of process time.",
+                plural(h.only_net as u64, "gate")
+            )
+            .into(),
+        );
     }
-    all.extend(not_used(&h.not_used));
+    all.extend(not_used(&h.not_used).map(Cell::from));
     if h.points.len() >= MOST_POINTS {
-        all.push(format!("Only the newest {MOST_POINTS} builds are shown."));
+        all.push(format!("Only the newest {MOST_POINTS} builds are shown.").into());
     }
     all
 }
@@ -204,12 +185,9 @@ pub(crate) fn shown_range(h: &BenchmarkHistory) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::compare::history::fixtures;
-    use tarebench_report::style::Style;
 
     fn said(h: &BenchmarkHistory) -> Vec<String> {
-        let style = Style::default();
-        let show = |text: &str| style.show(text);
-        answers(h, &TimeZone::UTC, &style.glyphs(), &show).into_iter().map(|a| a.text).collect()
+        answers(h, &TimeZone::UTC).iter().map(Cell::plain).collect()
     }
 
     #[test]
@@ -266,8 +244,7 @@ mod tests {
             _ => String::new(),
         });
         let h = &fixtures::report().benchmarks[0];
-        let show = |text: &str| text.to_owned();
-        let found = remarks(h, &TimeZone::UTC, &hints, &show);
+        let found = remarks(h, &TimeZone::UTC, &hints);
         assert_eq!(
             found,
             [
@@ -279,15 +256,15 @@ mod tests {
             ]
         );
         let corrected = BenchmarkHistory { corrected: 2, ..h.clone() };
-        let found = remarks(&corrected, &TimeZone::UTC, &hints, &show);
+        let found = remarks(&corrected, &TimeZone::UTC, &hints);
         let says = "2 gates without duets rest on process times that are corrected for the state of the machine.";
-        assert_eq!((found.len(), found[2].as_str()), (4, says));
-        let found = remarks(&BenchmarkHistory { only_net: 1, ..h.clone() }, &TimeZone::UTC, &hints, &show);
+        assert_eq!((found.len(), found[2].plain().as_str()), (4, says));
+        let found = remarks(&BenchmarkHistory { only_net: 1, ..h.clone() }, &TimeZone::UTC, &hints);
         let says =
             "Only net time is known of 1 gate of an earlier version of tare; the other ratios are of process time.";
-        assert_eq!((found.len(), found[2].as_str()), (4, says));
+        assert_eq!((found.len(), found[2].plain().as_str()), (4, says));
         assert_eq!(
-            newest(h, &TimeZone::UTC, &Style::default().glyphs(), &show).unwrap(),
+            newest(h, &TimeZone::UTC).unwrap(),
             "+1.0 % [+0.8, +1.2] since 0000100 (2026-10-17), relative to 0000000 (2026-10-01)"
         );
     }
