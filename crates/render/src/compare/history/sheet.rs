@@ -127,7 +127,7 @@ fn figure(h: &BenchmarkHistory, id: &str) -> Option<PageFigure> {
         (!x.is_empty()).then_some(PageCurve { title, look, thin: false, join: Join::Points, x, y, band: None })
     };
     let levels = h.levels.iter().filter(|l| l.ratio.is_finite());
-    let last = levels.clone().last().map(|l| (l.last as f64 + 1.5, l));
+    let last = levels.clone().next_back().map(|l| (l.last as f64 + 1.5, l));
     let corners: Vec<_> = levels.map(|l| (l.first as f64 + 0.5, l)).chain(last).collect();
     let bound = |v: f64| Some(v).filter(|v| v.is_finite()).map(shown);
     let levels = (!corners.is_empty()).then(|| PageCurve {
