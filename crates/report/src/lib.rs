@@ -8,6 +8,7 @@
 
 pub mod cell;
 pub mod csv;
+mod curve_plot;
 pub mod document;
 pub mod error;
 pub mod form;

@@ -102,7 +102,7 @@ pub struct Section {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
     Table(Table),
-    /// Curves over two axes.
+    /// Curves over two axes. On a terminal those of the result itself are drawn, if both axes are logarithmic.
     Figure(PageFigure),
     /// Estimates with their intervals, a row each.
     Overview(Box<Overview>),

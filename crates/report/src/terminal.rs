@@ -1,10 +1,11 @@
 //! A sheet on the terminal: the answers first.
 
 use crate::cell::Cell;
+use crate::curve_plot;
 use crate::form::Form;
 use crate::interval_plot;
 use crate::screen::ScreenText;
-use crate::sheet::{Section, Sheet};
+use crate::sheet::{Item, Section, Sheet};
 use crate::style::{Paint, Style};
 use crate::table::Detail;
 use crate::terminal_table;
@@ -82,6 +83,15 @@ fn section(page: &mut ScreenText<'_>, section: &Section) -> bool {
     }
     if let Some(overview) = section.overview() {
         intervals(page, overview, &form);
+    }
+    // Other figures are the page's.
+    for item in section.items.iter().filter(|_| section.title.is_empty()) {
+        if let Item::Figure(figure) = item {
+            page.gap();
+            for line in curve_plot::lines(figure, page.width(), &form) {
+                page.line(&[(Paint::Plain, line)]);
+            }
+        }
     }
     whole
 }

@@ -137,7 +137,7 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
             heading: table.heading(place, &form),
             right: table.is_right(place),
             priority: told.priority,
-            foreign: cells.iter().map(|cell| is_name(cell)).collect(),
+            foreign: cells.iter().map(|cell| is_foreign(cell)).collect(),
             paints: cells.iter().map(|cell| cell.paint).collect(),
             cells: match table.holds_figures(place) {
                 true => aligned(&cells, &form, table.unit(place, &form)),
@@ -149,8 +149,12 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
     (0..table.columns.len()).filter_map(column).collect()
 }
 
-fn is_name(cell: &Cell) -> bool {
-    matches!(cell.content, CellContent::Foreign(_) | CellContent::Words(_))
+fn is_foreign(cell: &Cell) -> bool {
+    match &cell.content {
+        CellContent::Foreign(_) => true,
+        CellContent::Words(pieces) => pieces.iter().any(is_foreign),
+        _ => false,
+    }
 }
 
 /// Figures whose points stand below each other, each with its interval.
