@@ -15,7 +15,9 @@ use tarebench::core::run::report::data::RunReport;
 use tarebench::core::sample::counters::Counter;
 use tarebench::core::statistics::complexity::{Expectation, FEWEST_SIZES};
 use tarebench::core::statistics::growth::Growth;
-use tarebench::render::fit::{figure, json, said, terminal};
+use tarebench::render::fit::{json, said, sheet};
+use tarebench::report::sheet::SheetNote;
+use tarebench::report::terminal::sheet_text;
 use tarebench::run::session::load;
 use tarebench::sys::events::EventSet;
 
@@ -229,9 +231,12 @@ fn present(args: &FitArgs, report: &RunReport, show: &Show) -> Result<Exit, Fail
     if exports.json {
         print(&json::json(&fit, args.expect).map_err(Failure::system)?);
     } else if !show.is_quiet() && !exports.to_stdout() {
-        let mut style = show.style.clone();
-        style.more = (fit.run > 0).then(|| format!("tare show {} --full{}", fit.run, show.db_option()));
-        print(&terminal::terminal(&fit, args.expect, &style));
+        let mut sheet = sheet::fit(&fit, args.expect);
+        if fit.run > 0 {
+            let details = format!("run {0}, details: tare show {0} --full{1}", fit.run, show.db_option());
+            sheet.notes.push(SheetNote::new("", details));
+        }
+        print(&sheet_text(&sheet, &show.style));
     }
     write_figure(args, &fit)?;
     Ok(match args.expect.map(|growth| fit.complexity.expects(growth)) {
@@ -242,7 +247,7 @@ fn present(args: &FitArgs, report: &RunReport, show: &Show) -> Result<Exit, Fail
 }
 
 fn write_figure(args: &FitArgs, fit: &SizeFit) -> Result<(), Failure> {
-    match (&args.svg, figure::svg(fit, &foot())) {
+    match (&args.svg, sheet::svg(fit, &foot())) {
         (Some(file), Some(picture)) => write_text(file, &picture),
         _ => Ok(()),
     }

@@ -3,20 +3,9 @@
 use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit, SizeFit};
 use tarebench_core::statistics::complexity::{ClassFit, ComplexityWarning, Expectation, PowerFit};
 use tarebench_core::statistics::growth::Growth;
+use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::number;
-
-/// The class, in ASCII where the terminal shows nothing else.
-pub fn class_name(growth: Growth, unicode: bool) -> &'static str {
-    match growth {
-        _ if unicode => growth.name(),
-        Growth::Root => "sqrt n",
-        Growth::Quadratic => "n^2",
-        Growth::QuadraticLog => "n^2 log n",
-        Growth::Cubic => "n^3",
-        Growth::Exponential => "2^n",
-        other => other.name(),
-    }
-}
 
 pub(crate) fn measure_name(measure: GrowthMeasure) -> &'static str {
     match measure {
@@ -62,61 +51,27 @@ pub fn refusal(e: &NoSizeFit, measure: GrowthMeasure) -> String {
     }
 }
 
-/// A size: whole numbers as they are, large ones with a power of ten.
+/// A size, as it was given.
 pub(crate) fn size(value: f64) -> String {
-    match value {
-        v if v >= 1e7 => format!("{v:.3e}"),
-        v if v == v.round() => format!("{v:.0}"),
-        v => number::fixed(v, number::decimals_for(v, 4)).unwrap_or_default(),
-    }
+    if value >= 1e15 { format!("{value:e}") } else { value.to_string() }
 }
 
-/// A time, or a number of instructions.
-pub(crate) fn amount(value: f64, measure: GrowthMeasure, unicode: bool) -> String {
-    match measure {
-        GrowthMeasure::Pt | GrowthMeasure::Et | GrowthMeasure::Net => {
-            number::time(value, None, unicode).unwrap_or_default()
-        }
-        GrowthMeasure::Instructions => count(value),
-    }
-}
-
-/// Three significant digits.
-fn count(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        v if (0.01..1e6).contains(&v) => number::fixed(value, number::decimals_for(v, 3)).unwrap_or_default(),
-        _ => format!("{value:.2e}"),
-    }
-}
-
-/// The same, also below a nanosecond: factors of steep classes are small.
-fn factor(ns: f64, measure: GrowthMeasure, unicode: bool) -> String {
-    if measure == GrowthMeasure::Instructions {
-        return count(ns);
-    }
-    match ns {
-        0.0 => "0".to_owned(),
-        v if v.abs() < 0.01 => format!("{v:.2e} ns"),
-        v if v.abs() < 999.5 => format!("{} ns", number::fixed(v, number::decimals_for(v, 3)).unwrap_or_default()),
-        v => number::time(v, None, unicode).unwrap_or_default(),
-    }
-}
-
-/// `1.00 ms + 10.0 ns · n`.
-pub(crate) fn formula(class: &ClassFit, measure: GrowthMeasure, unicode: bool) -> String {
-    let constant = factor(class.constant, measure, unicode);
+/// `1.00 ms + 10.0 ns × n`.
+pub(crate) fn formula(class: &ClassFit, measure: GrowthMeasure) -> Cell {
+    let unit = match measure {
+        GrowthMeasure::Pt | GrowthMeasure::Et | GrowthMeasure::Net => Unit::FineTime,
+        GrowthMeasure::Instructions => Unit::Plain,
+    };
+    let constant = Cell::of(unit, class.constant);
     if class.growth == Growth::Constant {
-        return constant;
+        return Cell::words([constant]);
     }
-    let times = if unicode { '·' } else { '*' };
-    let factor = factor(class.factor, measure, unicode);
-    let grown = format!("{factor} {times} {}", class_name(class.growth, unicode));
-    if class.constant > 0.0 { format!("{constant} + {grown}") } else { grown }
+    let grown = |before: Cell| before.and(Cell::of(unit, class.factor)).and(format!(" × {}", class.growth.name()));
+    grown(if class.constant > 0.0 { constant.and(" + ") } else { Cell::empty() })
 }
 
-fn list(classes: &[Growth], unicode: bool) -> String {
-    let names: Vec<&str> = classes.iter().map(|g| class_name(*g, unicode)).collect();
+fn list(classes: &[Growth]) -> String {
+    let names: Vec<&str> = classes.iter().map(|g| g.name()).collect();
     match names.as_slice() {
         [] => String::new(),
         [only] => (*only).to_owned(),
@@ -125,68 +80,64 @@ fn list(classes: &[Growth], unicode: bool) -> String {
 }
 
 /// The answer.
-pub fn answer(fit: &SizeFit, unicode: bool) -> String {
+pub fn answer(fit: &SizeFit) -> Cell {
     let c = &fit.complexity;
-    let n = &fit.parameter;
-    let with = if n == "n" { String::new() } else { format!(", with n = {n}") };
+    let n = Cell::foreign(&fit.parameter);
     let what = measure_name(fit.measure);
+    let agreeing = list(&c.agreeing);
     let simplest = c.simplest();
     let best = c.classes.first().is_some_and(|class| class.growth == simplest);
     if simplest == Growth::Constant && !best {
-        return format!(
-            "The data do not tell whether the {what} grows with {n}: these classes agree: {}.",
-            list(&c.agreeing, unicode)
-        );
+        let said = Cell::text(format!("The data do not tell whether the {what} grows with ")).and(n);
+        return said.and(format!(": these classes agree: {agreeing}."));
     }
     if simplest == Growth::Constant {
-        return format!("The {what} does not grow with {n}, as far as these sizes tell.");
+        return Cell::text(format!("The {what} does not grow with ")).and(n).and(", as far as these sizes tell.");
     }
-    let formula = c.class(simplest).map(|class| formula(class, fit.measure, unicode)).unwrap_or_default();
-    match c.agreeing.len() {
-        1 => format!("The {what} grows as {}: {formula}{with}.", class_name(simplest, unicode)),
-        _ => format!(
-            "The {what} grows as {}; the data do not tell which. The simplest: {formula}{with}.",
-            list(&c.agreeing, unicode)
-        ),
-    }
+    let said = Cell::text(match c.agreeing.len() {
+        1 => format!("The {what} grows as {}: ", simplest.name()),
+        _ => format!("The {what} grows as {agreeing}; the data do not tell which. The simplest: "),
+    });
+    let said = c.class(simplest).map(|class| formula(class, fit.measure)).into_iter().fold(said, Cell::and);
+    if fit.parameter == "n" { said.and(".") } else { said.and(", with n = ").and(n).and(".") }
 }
 
 /// `n^1.02 [1.00, 1.05]`.
-pub(crate) fn power(p: &PowerFit) -> String {
-    let half = p.low.zip(p.high).map(|(low, high)| (high - low) / 2.0);
-    let decimals = number::decimals(p.power, half).clamp(2, 4);
-    let show = |v: f64| number::fixed(v, decimals).unwrap_or_default();
-    let bound = |v: Option<f64>, open: &str| v.map_or(open.to_owned(), show);
-    let interval = match (p.low, p.high) {
-        (None, None) => "no interval".to_owned(),
-        (low, high) => format!("[{}, {}]", bound(low, "below 0.02"), bound(high, "above 5")),
-    };
-    format!("n^{} {interval}", show(p.power))
+pub(crate) fn power(p: &PowerFit) -> Cell {
+    let power = Figure::new(Unit::Ratio, p.power);
+    let said = |power: Figure, more: Cell| Cell::text("n^").and(power).and(more);
+    let of = |bound: &str, value: f64| Cell::text(format!(", at {bound} ")).and(Cell::of(Unit::Ratio, value));
+    match (p.low, p.high) {
+        (Some(low), Some(high)) => said(power.with_interval(&Ok(Interval { low, high, level: 0.95 })), Cell::empty()),
+        (Some(low), None) => said(power, of("least", low)),
+        (None, Some(high)) => said(power, of("most", high)),
+        (None, None) => said(power, ", no interval".into()),
+    }
 }
 
 /// What the data say of the expected class.
-pub fn expectation(fit: &SizeFit, expected: Growth, unicode: bool) -> String {
-    let name = class_name(expected, unicode);
-    let found = list(&fit.complexity.agreeing, unicode);
+pub fn expectation(fit: &SizeFit, expected: Growth) -> Cell {
+    let name = expected.name();
+    let found = list(&fit.complexity.agreeing);
     let no_class = fit.complexity.warnings.contains(&ComplexityWarning::NoClass);
-    match fit.complexity.expects(expected) {
+    Cell::text(match fit.complexity.expects(expected) {
         Expectation::Holds => format!("expected {name}: the data agree with it"),
         Expectation::Rejected => format!("expected {name}: the data reject it; they agree with {found}"),
         Expectation::Open if no_class => format!("expected {name}: the data cannot tell; no class describes them well"),
         Expectation::Open => format!("expected {name}: the data cannot tell it from the others of {found}"),
-    }
+    })
 }
 
 /// What makes the answer less certain.
-pub(crate) fn warning(w: &ComplexityWarning, unicode: bool) -> String {
+pub(crate) fn warning(w: &ComplexityWarning) -> String {
     match w {
         ComplexityWarning::FewSizes { sizes, enough } => {
             format!("There are {sizes} sizes only: with fewer than {enough} the answer may be by chance.")
         }
         ComplexityWarning::NarrowRange { span, enough } => format!(
             "The largest size is only {} times the smallest: classes look alike over less than {} times.",
-            size(*span),
-            size(*enough)
+            number::count(*span).unwrap_or_default(),
+            number::count(*enough).unwrap_or_default()
         ),
         ComplexityWarning::NoClass => {
             "A free power describes the data better than every class: other things than the size change \
@@ -195,7 +146,7 @@ pub(crate) fn warning(w: &ComplexityWarning, unicode: bool) -> String {
         }
         ComplexityWarning::LeftOutDisagrees { growth } => format!(
             "By AICc alone {} would not agree; it predicts sizes that were left out best, so that it is not ruled out.",
-            class_name(*growth, unicode)
+            growth.name()
         ),
     }
 }
