@@ -6,7 +6,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::print;
 use clap::Args;
 use tarebench::machine::{LearnedMachine, MachineRequest, forget_machine_states, machine, machine_states};
-use tarebench::render::machine::states::{KnownMachine, json, terminal};
+use tarebench::render::machine::states::{KnownMachine, json, sheet};
+use tarebench::report::terminal::sheet_text;
 use tarebench::run::session::StorePlace;
 
 /// Show this machine's states, as probes have seen them: how often it is quiet, how far its clock wanders
@@ -43,7 +44,7 @@ pub fn states(args: &MachineStatesArgs) -> Result<Exit, Failure> {
     if args.json {
         print(&json(&known).map_err(Failure::system)?);
     } else if !show.is_quiet() {
-        print(&terminal(&known, &show.style));
+        print(&sheet_text(&sheet(&known, &show.style.hints, &show.style.zone), &show.style));
     }
     Ok(Exit::Done)
 }

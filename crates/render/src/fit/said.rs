@@ -106,11 +106,11 @@ pub fn answer(fit: &SizeFit) -> Cell {
 pub(crate) fn power(p: &PowerFit) -> Cell {
     let power = Figure::new(Unit::Ratio, p.power);
     let said = |power: Figure, more: Cell| Cell::text("n^").and(power).and(more);
-    let of = |bound: &str, value: f64| Cell::text(format!(", at {bound} ")).and(Cell::of(Unit::Ratio, value));
+    let one_bound = |bound: &str, value: f64| Cell::text(format!(", at {bound} ")).and(Cell::of(Unit::Ratio, value));
     match (p.low, p.high) {
         (Some(low), Some(high)) => said(power.with_interval(&Ok(Interval { low, high, level: 0.95 })), Cell::empty()),
-        (Some(low), None) => said(power, of("least", low)),
-        (None, Some(high)) => said(power, of("most", high)),
+        (Some(low), None) => said(power, one_bound("least", low)),
+        (None, Some(high)) => said(power, one_bound("most", high)),
         (None, None) => said(power, ", no interval".into()),
     }
 }

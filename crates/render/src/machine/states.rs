@@ -1,15 +1,16 @@
 //! What probes have seen of a machine so far, and what to expect of runs that wait for its quiet state.
 
 use serde::Serialize;
-use tarebench_core::base::date::date;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::quiet::data::{MachineStates, QuietLevels};
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::error::RenderError;
+use tarebench_report::hints::Hints;
 use tarebench_report::json;
-use tarebench_report::number;
-use tarebench_report::screen::ScreenText;
-use tarebench_report::style::{Paint, Style};
-use tarebench_report::words::{plural, time};
+use tarebench_report::sheet::{Sheet, SheetFact};
+use tarebench_report::web::page::PageKind;
+use tarebench_report::words::plural;
 
 /// Name of the format of [`json()`].
 pub const FORMAT: &str = "tare-machine";
@@ -59,72 +60,59 @@ pub fn json(known: &KnownMachine<'_>) -> Result<String, RenderError> {
     Ok(json::pretty(&document)? + "\n")
 }
 
-/// Draws what is known for a terminal.
-pub fn terminal(known: &KnownMachine<'_>, style: &Style) -> String {
-    let mut page = ScreenText::new(style);
-    let title = style.prose(known.machine);
-    page.hang(&[], Paint::Title, &title);
+/// What is known, as a sheet; `hints` say how to learn it.
+pub fn sheet(known: &KnownMachine<'_>, hints: &Hints, zone: &TimeZone) -> Sheet {
+    let machine = SheetFact::new("machine", Cell::foreign(known.machine));
+    let sheet = Sheet::new(PageKind::Machine, "States of this machine");
     let Some(states) = known.states else {
-        let how = style.hints.phrase(&Hint::LearnStates).map_or_else(String::new, |how| format!(": {how}"));
-        let text = style.prose(&format!("Nothing is known of this machine's states yet{how}."));
-        page.hang(&[], Paint::Plain, &text);
-        return page.finish();
+        let how = hints.phrase(&Hint::LearnStates).map_or_else(String::new, |how| format!(": {how}"));
+        let nothing = format!("Nothing is known of this machine's states yet{how}.");
+        return Sheet { answers: vec![nothing.into()], facts: vec![machine], ..sheet };
     };
-    seen(&mut page, states);
     let programs = match known.programs {
         0 => "none was measured with enough samples yet".to_owned(),
-        n => format!("{} with known coefficients", plural(u64::try_from(n).unwrap_or(u64::MAX), "program")),
+        n => format!("{} with known coefficients", plural(n as u64, "program")),
     };
-    page.field("programs", &programs);
-    page.gap();
-    let text = expected(known.gated_factor());
-    page.hang(&[], Paint::Plain, &text);
-    page.finish()
+    let programs = SheetFact::new("programs", programs);
+    Sheet {
+        answers: vec![expected(known.gated_factor())],
+        facts: [machine].into_iter().chain(seen(states, zone)).chain([programs]).collect(),
+        ..sheet
+    }
 }
 
-fn percent(page: &ScreenText<'_>, share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| page.g.absent.to_owned())
-}
-
-fn seen(page: &mut ScreenText<'_>, s: &MachineStates) {
-    let period = |length: Option<f64>| length.map_or_else(|| "a time not known yet".to_owned(), |ns| time(page, ns));
-    let periods = format!("quiet for {}, busy for {} (medians)", period(s.quiet_period), period(s.busy_period));
-    let quiet = format!("{} of the time; {periods}", percent(page, s.quiet));
-    page.field("quiet", &quiet);
-    let [low, median, high] = s.clock.map(|ratio| slower(page, ratio));
-    let clock = format!("{low} to {high} than its quiet level in 90% of the wake-ups; median {median}");
-    page.field("clock", &clock);
-    let stolen = match s.stolen {
-        Some(share) => format!("{} of one CPU's time, by the hypervisor from all CPUs", percent(page, share)),
-        None => "not known".to_owned(),
-    };
-    page.field("stolen", &stolen);
+fn seen(s: &MachineStates, zone: &TimeZone) -> [SheetFact; 4] {
+    let period = |length: Option<f64>| length.map_or_else(|| "a time not known yet".into(), Cell::time);
+    let quiet = Cell::of(Unit::Share, s.quiet).and(" of the time; quiet for ").and(period(s.quiet_period));
+    let [low, median, high] = s.clock.map(slower);
+    let clock = low.and(" to ").and(high).and(" than its quiet level in 90% of the wake-ups; median ").and(median);
+    let stolen =
+        s.stolen.map(|share| Cell::of(Unit::Share, share).and(" of one CPU's time, by the hypervisor from all CPUs"));
     let (first, last) = s.span;
-    let days = [first, last].map(|at| date(at, &page.style.zone));
-    let wakes = plural(s.wakes, "wake-up");
-    let span = format!("{wakes} of probes, from {} to {}", days[0], days[1]);
-    page.field("known from", &span);
+    let span = Cell::text(format!("{} of probes, from ", plural(s.wakes, "wake-up"))).and(Cell::date(first, zone));
+    [
+        SheetFact::new("quiet", quiet.and(", busy for ").and(period(s.busy_period)).and(" (medians)")),
+        SheetFact::new("clock", clock),
+        SheetFact::new("stolen", stolen.unwrap_or_else(|| "not known".into())),
+        SheetFact::new("known from", span.and(" to ").and(Cell::date(last, zone))),
+    ]
 }
 
 /// `7.0 % slower`; of a latency divided by its quiet level.
-fn slower(page: &ScreenText<'_>, ratio: f64) -> String {
-    let word = if ratio < 1.0 { "faster" } else { "slower" };
-    format!("{} {word}", percent(page, (ratio - 1.0).abs()))
+fn slower(ratio: f64) -> Cell {
+    let word = if ratio < 1.0 { " faster" } else { " slower" };
+    Cell::of(Unit::Share, (ratio - 1.0).abs()).and(word)
 }
 
-fn expected(factor: Option<f64>) -> String {
+fn expected(factor: Option<f64>) -> Cell {
     match factor {
         Some(f) if f < 1.05 => {
-            "The machine is nearly always quiet: runs that wait for that take hardly longer than others.".to_owned()
+            "The machine is nearly always quiet: runs that wait for that take hardly longer than others.".into()
         }
-        Some(f) => {
-            let f = number::fixed(f, number::decimals_for(f, 2)).unwrap_or_else(|| "many".to_owned());
-            format!(
-                "A run that waits for the quiet state takes about {f} times as long as its programs, unless it reaches the limit of \
-                 its pauses."
-            )
-        }
-        None => "The machine was never quiet: a run that waits for that reaches the limit of its pauses.".to_owned(),
+        Some(f) => Cell::text("A run that waits for the quiet state takes about ")
+            .and(Cell::of(Unit::Count, f))
+            .and(" times as long as its programs, unless it reaches the limit of its pauses."),
+        None => "The machine was never quiet: a run that waits for that reaches the limit of its pauses.".into(),
     }
 }
 
@@ -132,15 +120,17 @@ fn expected(factor: Option<f64>) -> String {
 mod tests {
     use super::*;
     use crate::run::quiet_fixtures;
-    use tarebench_report::hints::Hints;
+    use tarebench_report::style::Style;
+    use tarebench_report::terminal::sheet_text;
     use tarebench_report::text::columns;
 
-    fn style(width: usize) -> Style {
-        Style { width, hints: Hints::new(|_| "run `x`".to_owned()), ..Style::default() }
+    fn shown(known: &KnownMachine<'_>, width: usize) -> String {
+        let hints = Hints::new(|_| "run `x`".to_owned());
+        sheet_text(&sheet(known, &hints, &TimeZone::UTC), &Style { width, ..Style::default() })
     }
 
     fn joined(known: &KnownMachine<'_>, width: usize) -> String {
-        let text = terminal(known, &style(width));
+        let text = shown(known, width);
         assert!(text.lines().all(|l| columns(l) <= width && l.trim_end() == l), "{text}");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -173,7 +163,8 @@ mod tests {
     #[test]
     fn nothing_yet_is_one_sentence() {
         let known = KnownMachine { machine: "box", states: None, levels: None, programs: 0 };
-        assert_eq!(terminal(&known, &style(80)), "box\nNothing is known of this machine's states yet: run `x`.\n");
+        let text = "Nothing is known of this machine's states yet: run `x`.\n  machine     box\n";
+        assert_eq!(shown(&known, 80), text);
         let value: serde_json::Value = serde_json::from_str(&json(&known).unwrap()).unwrap();
         assert!(value["states"].is_null() && value["gated_factor"].is_null());
     }
