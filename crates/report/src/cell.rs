@@ -263,35 +263,45 @@ impl Cell {
 
     /// As [`Cell::write`]; with a unit, times are in it, and don't name it.
     pub(crate) fn write_in(&self, form: &Form, unit: Option<number::TimeUnit>) -> String {
-        match self.parts(form, unit) {
-            (text, Some(interval)) => format!("{text} {interval}"),
-            (text, None) => text,
-        }
+        let parts = self.parts(form, unit);
+        [Some(parts.text), parts.spread, parts.interval].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// As it is read, and its interval by itself. With a unit, times are in it, and don't name it.
-    pub(crate) fn parts(&self, form: &Form, unit: Option<number::TimeUnit>) -> (String, Option<String>) {
-        match &self.content {
-            CellContent::Empty => (String::new(), None),
-            CellContent::Absent(_) => (form.glyphs().absent.to_owned(), None),
-            CellContent::Text(text) | CellContent::Written(text, _) => (form.prose(text), None),
-            CellContent::Foreign(text) => (form.foreign(text), None),
-            CellContent::Figure(figure) => figure.parts(form, unit),
-            CellContent::Date(at, zone) => (date::date(*at, zone), None),
-            CellContent::Words(pieces) => (pieces.iter().map(|piece| piece.write(form)).collect(), None),
-        }
+    /// As it is read, in its parts. With a unit, times are in it, and don't name it.
+    pub(crate) fn parts(&self, form: &Form, unit: Option<number::TimeUnit>) -> CellParts {
+        CellParts::from(match &self.content {
+            CellContent::Empty => String::new(),
+            CellContent::Absent(_) => form.glyphs().absent.to_owned(),
+            CellContent::Text(text) | CellContent::Written(text, _) => form.prose(text),
+            CellContent::Foreign(text) => form.foreign(text),
+            CellContent::Figure(figure) => return figure.parts(form, unit),
+            CellContent::Date(at, zone) => date::date(*at, zone),
+            CellContent::Words(pieces) => pieces.iter().map(|piece| piece.write(form)).collect(),
+        })
+    }
+}
+
+/// What tables align: `4.1 ms`, `± 0.3`, `[3.8, 4.4]`.
+pub(crate) struct CellParts {
+    pub text: String,
+    pub spread: Option<String>,
+    pub interval: Option<String>,
+}
+
+impl From<String> for CellParts {
+    fn from(text: String) -> CellParts {
+        CellParts { text, spread: None, interval: None }
     }
 }
 
 impl Figure {
-    /// `+4.1 %` and `[+3.8, +4.4]`.
-    fn parts(&self, form: &Form, unit: Option<number::TimeUnit>) -> (String, Option<String>) {
+    fn parts(&self, form: &Form, unit: Option<number::TimeUnit>) -> CellParts {
         let g = form.glyphs();
         let absent = || g.absent.to_owned();
         let scale = self.scale(form, unit);
         let number = |v: f64| scale.number(v).map(|t| form.signed(&t, self.unit == Unit::Change));
         let (value, suffix) = (number(self.value), scale.suffix(form, unit.is_some()));
-        let Some(mut text) = value else { return (absent(), None) };
+        let Some(mut text) = value else { return absent().into() };
         // No time at all has no unit.
         let is_time = matches!(self.unit, Unit::Time | Unit::FineTime);
         if !(is_time && self.value == 0.0 && unit.or(form.unit()).is_none()) {
@@ -299,21 +309,20 @@ impl Figure {
         } else if self.spread.is_none() {
             "0".clone_into(&mut text);
         }
-        if let Some(spread) = self.spread.and_then(|s| scale.spread(s)) {
-            text.push_str(&format!(" {} {spread}", g.plus_minus));
-        }
         let end = |v: f64| number(v).unwrap_or_else(absent);
-        (text, self.bounds().map(|i| format!("[{}, {}]", end(i.low), end(i.high))))
+        let spread = self.spread.and_then(|s| scale.spread(s)).map(|spread| format!("{} {spread}", g.plus_minus));
+        CellParts { text, spread, interval: self.bounds().map(|i| format!("[{}, {}]", end(i.low), end(i.high))) }
     }
 
     /// As it is read, without its interval; and the interval, or why there is none.
     pub fn texts(&self, form: &Form) -> (String, String) {
-        let (text, interval) = self.parts(form, None);
+        let parts = self.parts(form, None);
+        let text = [Some(parts.text), parts.spread].into_iter().flatten().collect::<Vec<_>>().join(" ");
         let why = || match &self.interval {
             Some(Err(why)) => why.to_string(),
             Some(Ok(_)) | None => String::new(),
         };
-        (text, interval.unwrap_or_else(why))
+        (text, parts.interval.unwrap_or_else(why))
     }
 
     fn scale(&self, form: &Form, unit: Option<number::TimeUnit>) -> Scale {

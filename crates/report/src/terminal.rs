@@ -64,16 +64,20 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
 fn section(page: &mut ScreenText<'_>, section: &Section) -> bool {
     let form = Form::terminal(page.style);
     let tables: Vec<_> = section.tables().collect();
-    // A table that is its whole section has the section's title.
-    let only = matches!(tables.as_slice(), [table] if table.title.is_empty() || table.title == section.title);
+    // A table that is its whole section, or begins it without a title, has the section's title.
+    let leads = match tables.as_slice() {
+        [table] => table.title.is_empty() || table.title == section.title,
+        [first, ..] => first.title.is_empty() && section.note.is_empty(),
+        [] => false,
+    };
     let mut whole = true;
     let has_text = !tables.is_empty() || section.overview().is_some() || !section.note.is_empty();
-    if !only && !section.title.is_empty() && has_text {
+    if !leads && !section.title.is_empty() && has_text {
         page.gap();
         titled(page, &section.title, &section.note, &form);
     }
-    for table in tables {
-        if only && !section.title.is_empty() {
+    for (i, table) in tables.into_iter().enumerate() {
+        if i == 0 && leads && !section.title.is_empty() {
             let note = if table.note.is_empty() { section.note.clone() } else { table.note.clone() };
             let titled = crate::table::Table { title: section.title.clone(), note, ..table.clone() };
             whole &= terminal_table::draw(page, &titled);

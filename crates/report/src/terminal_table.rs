@@ -2,7 +2,7 @@
 //! asked for, then headings take several lines, then texts do, then the table is drawn in parts below each other, each with the columns
 //! that name its rows.
 
-use crate::cell::{Cell, CellContent};
+use crate::cell::{Cell, CellContent, CellParts};
 use crate::form::Form;
 use crate::grid::at_point;
 use crate::screen::{ScreenText, StyledSpan};
@@ -20,6 +20,8 @@ const GAP: usize = 2;
 const HEADING: usize = 3;
 /// A text is not made narrower than this before the table is divided, nor narrower than a third of itself or its longest word.
 const LEAST: usize = 12;
+/// Figures are not divided where half of the terminal has so many columns.
+const WHOLE: usize = 28;
 /// Lines of one cell. Only a name of many hundred letters has more, and ends with the mark of what is cut.
 const LINES: usize = 12;
 /// Columns that name a row, at most.
@@ -33,12 +35,20 @@ struct WideColumn {
     priority: u8,
     /// By cell, whether it is a name, which may be cut in its middle.
     foreign: Vec<bool>,
+    /// Figures, which are not divided.
+    figures: bool,
     cells: Vec<String>,
     paints: Vec<Paint>,
     width: usize,
 }
 
 impl WideColumn {
+    /// Cuts names to so many columns.
+    fn cut_names(&mut self, width: usize, mark: &str) {
+        let names = self.cells.iter_mut().zip(&self.foreign).filter(|(_, foreign)| **foreign);
+        names.for_each(|(cell, _)| *cell = text::cut_middle(cell, width, mark).into_owned());
+    }
+
     /// Width of the widest cell.
     fn widest(&self) -> usize {
         self.cells.iter().map(|c| text::columns(c)).max().unwrap_or(0)
@@ -54,7 +64,9 @@ impl WideColumn {
     fn least(&self, most: usize) -> usize {
         let cells = self.widest();
         let word = self.cells.iter().map(|c| longest_word(c)).max().unwrap_or(0);
-        let text = if self.right { cells } else { word.max(LEAST).max(cells.div_ceil(3)).min(cells) };
+        // On the narrowest terminals intervals stand below their figures.
+        let whole = self.right || self.figures && most >= WHOLE;
+        let text = if whole { cells } else { word.max(LEAST).max(cells.div_ceil(3)).min(cells) };
         text.max(self.heading_width(HEADING, most))
     }
 }
@@ -138,6 +150,7 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
             right: table.is_right(place),
             priority: told.priority,
             foreign: cells.iter().map(|cell| is_foreign(cell)).collect(),
+            figures: table.holds_figures(place),
             paints: cells.iter().map(|cell| cell.paint).collect(),
             cells: match table.holds_figures(place) {
                 true => aligned(&cells, &form, table.unit(place, &form)),
@@ -157,21 +170,27 @@ fn is_foreign(cell: &Cell) -> bool {
     }
 }
 
-/// Figures whose points stand below each other, each with its interval.
+/// The cells, with the points of their figures and of their standard deviations below each other, as their intervals begin.
 fn aligned(cells: &[&Cell], form: &Form, unit: Option<crate::number::TimeUnit>) -> Vec<String> {
-    let parts: Vec<(String, Option<String>)> = cells.iter().map(|cell| cell.parts(form, unit)).collect();
-    if parts.iter().all(|(_, interval)| interval.is_none()) {
-        return parts.into_iter().map(|(text, _)| text).collect();
+    let parts: Vec<CellParts> = cells.iter().map(|cell| cell.parts(form, unit)).collect();
+    let spread = parts.iter().any(|p| p.spread.is_some());
+    let interval = parts.iter().any(|p| p.interval.is_some());
+    if !spread && !interval {
+        return parts.into_iter().map(|p| p.text).collect();
     }
-    let figure = |(cell, (text, _)): (&&Cell, &(String, Option<String>))| cell.as_figure().map(|_| text.clone());
-    let figures: Vec<Option<String>> = cells.iter().zip(&parts).map(figure).collect();
-    let figures = at_point(&figures, form.glyphs().absent);
-    let join = |((figure, (_, interval)), cell): ((String, (String, Option<String>)), &&Cell)| match interval {
-        _ if cell.is_empty() => String::new(),
-        Some(interval) => format!("{figure} {interval}"),
-        None => figure.trim_end().to_owned(),
+    let figure = |(cell, p): (&&Cell, &CellParts)| cell.as_figure().map(|_| p.text.clone());
+    let figures = at_point(&cells.iter().zip(&parts).map(figure).collect::<Vec<_>>(), form.glyphs().absent);
+    let spreads = at_point(&parts.iter().map(|p| p.spread.clone()).collect::<Vec<_>>(), "");
+    let join = |(((figure, spread_of), p), cell): (((String, String), CellParts), &&Cell)| {
+        if cell.is_empty() {
+            return p.text;
+        }
+        let all = [Some(figure), spread.then_some(spread_of), p.interval];
+        all.into_iter().flatten().collect::<Vec<_>>().join(" ")
     };
-    figures.into_iter().zip(parts).zip(cells).map(join).collect()
+    let cells = figures.into_iter().zip(spreads).zip(parts).zip(cells).map(join);
+    // Without intervals the column is aligned to the right, at its points.
+    cells.map(|text| if interval { text.trim_end().to_owned() } else { text }).collect()
 }
 
 /// Leaves columns out, and cuts long names, as far as the table is too wide. Returns whether a column was left out.
@@ -183,17 +202,20 @@ fn narrow(columns: &mut Vec<WideColumn>, room: usize, mark: &str) -> bool {
     };
     let most = (room / 3).max(2 * LEAST);
     if is_wide(columns) {
-        for column in columns.iter_mut() {
-            let names = column.cells.iter_mut().zip(&column.foreign).filter(|(_, foreign)| **foreign);
-            names.for_each(|(cell, _)| *cell = text::cut_middle(cell, most, mark).into_owned());
-        }
+        columns.iter_mut().for_each(|column| column.cut_names(most, mark));
     }
     while is_wide(columns) {
         let last = columns.iter().map(|c| c.priority).max().unwrap_or(0);
-        match columns.iter().rposition(|c| c.priority == last && last > 0) {
-            Some(place) => columns.remove(place),
-            None => break,
-        };
+        let Some(place) = columns.iter().rposition(|c| c.priority == last && last > 0) else { break };
+        let mut column = columns.remove(place);
+        let width = |c: &WideColumn| c.widest().max(c.heading_width(HEADING, room / 2)) + GAP;
+        let left = room.saturating_sub(columns.iter().map(width).sum());
+        // Much of a name says more than none of it.
+        if column.foreign.contains(&true) && left >= (2 * LEAST).max(column.heading_width(HEADING, room / 2)) {
+            column.cut_names(left, mark);
+            columns.insert(place, column);
+            break;
+        }
     }
     columns.len() < before
 }
