@@ -15,8 +15,9 @@ use tarebench::core::run::report::duals::duals;
 use tarebench::core::run::samples::{Kept, SampleSource};
 use tarebench::core::run::shown::ShownRun;
 use tarebench::core::sample::data::Sample;
+use tarebench::render::run::json;
+use tarebench::render::run::sheet::{self, DrawnSamples};
 use tarebench::render::run::terminal::report::run_report;
-use tarebench::render::run::{json, page};
 use tarebench::report::hints::Hints;
 use tarebench::report::style::Style;
 use tarebench::report::svg::figures::figures;
@@ -161,9 +162,10 @@ impl Run {
             return Err(Failure::usage(text));
         }
         let draw = |shown: &ShownRun| {
-            let found = duals(&self.report.run, shown);
+            let clusters = duals(&self.report.run, shown);
             let foot = format!("tare {}, report of {}", tarebench::VERSION, clock::local_time(clock::realtime()));
-            page::run(&self.report, shown, &found, &self.hints(), &clock::zone(), foot)
+            let drawn = DrawnSamples { shown, clusters: &clusters };
+            sheet::run(&self.report, Some(drawn), &self.hints(), &clock::zone(), foot).into_page()
         };
         match &self.site {
             SampleSite::Store { path, id } => {

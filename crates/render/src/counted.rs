@@ -1,7 +1,6 @@
 //! Numbers that are no times and that programs are compared by: what they print, and what the kernel or the PMU counted.
 
-use crate::printed::{MetricScale, figure};
-use std::borrow::Cow;
+use crate::printed;
 use tarebench_core::run::report::counters::CounterSummary;
 use tarebench_core::run::report::data::{ComparedNumber, Comparison, RunReport, SeriesReport};
 use tarebench_core::sample::counters::Counter;
@@ -17,29 +16,17 @@ fn is_scaled(s: &SeriesReport, counter: Counter) -> bool {
     summary(s, counter).is_some_and(|c| c.scaled.is_some())
 }
 
-/// Name of a number that programs are compared by; `show` writes a text of the user's.
-pub(crate) fn name_of<'a>(number: ComparedNumber<'a>, show: impl FnOnce(&'a str) -> Cow<'a, str>) -> Cow<'a, str> {
+/// Name of a number that programs are compared by.
+pub(crate) fn name_of(number: ComparedNumber<'_>) -> Cell {
     match number {
-        ComparedNumber::Printed(name) => show(name),
-        ComparedNumber::Counter(counter) => counter.name().into(),
+        ComparedNumber::Printed(name) => Cell::foreign(name),
+        ComparedNumber::Counter(counter) => Cell::text(counter.name()),
     }
 }
 
 /// Mean and standard deviation of a number that programs are compared by; an estimate is marked.
-pub(crate) fn mean(s: &SeriesReport, number: ComparedNumber<'_>, plus_minus: &str) -> Option<String> {
-    let m = s.figures(number)?;
-    let scale = MetricScale::of(m);
-    let mean = scale.value(m.mean);
-    let mut text = m.std_dev.map_or(mean.clone(), |sd| format!("{mean} {plus_minus} {}", scale.value(sd)));
-    if matches!(number, ComparedNumber::Counter(counter) if is_scaled(s, counter)) {
-        text.push_str(" (scaled)");
-    }
-    Some(text)
-}
-
-/// The same for every output.
-pub(crate) fn mean_cell(s: &SeriesReport, number: ComparedNumber<'_>) -> Option<Cell> {
-    let cell = Cell::figure(figure(s.figures(number)?));
+pub(crate) fn mean(s: &SeriesReport, number: ComparedNumber<'_>) -> Option<Cell> {
+    let cell = Cell::figure(printed::mean(s.figures(number)?));
     let scaled = matches!(number, ComparedNumber::Counter(counter) if is_scaled(s, counter));
     Some(if scaled { cell.and(" (scaled)") } else { cell })
 }

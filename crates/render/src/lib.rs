@@ -19,4 +19,3 @@ pub(crate) mod printed;
 pub mod profile;
 pub mod run;
 pub mod trace;
-pub mod words;

@@ -1,9 +1,11 @@
 //! What is said of the design of a comparison: its blocks of several executions, when it stopped, and what its control shows.
 
-use crate::compare::sentence::figures;
-use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, MeasureRatio, RatioBasis, RunReport};
+use crate::compare::sentence::{chosen, oriented};
+use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, RatioBasis, RunReport};
 use tarebench_core::run::report::findings::RemarkKind;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::cell::Cell;
+use tarebench_report::form::Form;
 use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Paint;
@@ -48,22 +50,13 @@ pub(crate) fn blocks(executions: u32, programs: u32) -> String {
 /// Draws the control.
 pub(crate) fn control(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let Some(c) = &report.control else { return };
-    let text = sentence(c, names, page.g.absent);
+    let text = sentence(c, &names.iter().map(Cell::foreign).collect::<Vec<_>>()).write(&Form::terminal(page.style));
     page.hang(&[], Paint::Dim, &text);
 }
 
 /// `control: gzip against itself: 1.0003 [0.9981, 1.0024], so differences below 0.24 % may be the machine's`.
-pub(crate) fn sentence(c: &Comparison, names: &[String], absent: &str) -> String {
-    let name = names.get(c.reference as usize).map_or("", String::as_str);
-    let all = MeasureRatio {
-        measure: c.measure,
-        ratio: c.ratio,
-        interval: c.interval.clone(),
-        pairs: c.pairs,
-        verdict: c.verdict,
-    };
-    let (ratio, interval) = figures(&all, true, absent);
-    let interval = interval.map_or_else(String::new, |i| format!(" {i}"));
+pub(crate) fn sentence(c: &Comparison, names: &[Cell]) -> Cell {
+    let name = names.get(c.reference as usize).cloned().unwrap_or_default();
     let meaning = match &c.interval {
         Ok(i) if i.contains(1.0) => {
             format!(", so differences below {} may be the machine's", percent(furthest(i)))
@@ -80,7 +73,8 @@ pub(crate) fn sentence(c: &Comparison, names: &[String], absent: &str) -> String
         (None, Measure::Et) => " by elapsed time",
         (None, Measure::Pt | Measure::Net) => "",
     };
-    format!("control: {name} against itself{by}: {ratio}{interval}{meaning}")
+    let ratio = oriented(&chosen(c), true);
+    Cell::text("control: ").and(name).and(format!(" against itself{by}: ")).and(ratio).and(meaning)
 }
 
 /// The larger distance from 1 of both bounds.
@@ -102,8 +96,8 @@ mod tests {
     use tarebench_report::markup::Markup;
     use tarebench_report::style::Style;
 
-    fn names() -> Vec<String> {
-        vec!["gzip".to_owned(), "xz".to_owned(), "gzip (control)".to_owned()]
+    fn names() -> Vec<Cell> {
+        ["gzip", "xz", "gzip (control)"].map(Cell::foreign).to_vec()
     }
 
     /// Two programs and the reference once more.
@@ -123,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_control_is_one_line() {
-        let text = |c: &Comparison| sentence(c, &names(), "–");
+        let text = |c: &Comparison| sentence(c, &names()).plain();
         let c = fixtures::comparison(2, 1.0003, 0.9981, 1.0024, Verdict::Undecided);
         assert_eq!(
             text(&c),

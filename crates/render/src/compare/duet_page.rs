@@ -1,13 +1,12 @@
 //! The duets of a run on its page: a table of the pairs, and a plot of each pair's ratio by block.
 
 use crate::compare::duets::{DuetNote, accounts, reason, sentences};
-use crate::compare::page::word;
+use crate::compare::sentence::word;
+use crate::compare::table::label;
 use tarebench_core::run::blocks::{Blocks, RunBlocks};
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, RatioBasis, RunReport};
-use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::hints::Hints;
-use tarebench_report::number;
-use tarebench_report::style::ABSENT;
 use tarebench_report::table::Table;
 use tarebench_report::text::escape;
 use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageDuets, PageFigure, PageQuantity, PageScale};
@@ -38,33 +37,10 @@ pub(crate) fn duets(report: &RunReport, blocks: &RunBlocks, hints: &Hints) -> Op
     })
 }
 
-fn label(report: &RunReport, series: u32) -> &str {
-    report.series.get(series as usize).map_or("", |s| s.program.label.as_str())
-}
-
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| ABSENT.to_owned())
-}
-
-fn known(share: Option<f64>) -> String {
-    share.map_or_else(|| ABSENT.to_owned(), percent)
-}
-
-fn texts(ratio: f64, interval: &Result<Interval, NoInterval>) -> (String, String) {
-    let places = number::ratio_decimals(ratio, interval.as_ref().ok().map(Interval::half_width));
-    let text = |r: f64| number::fixed(r, places).unwrap_or_else(|| ABSENT.to_owned());
-    let bounds = match interval {
-        Ok(i) => format!("{} to {}", text(i.low), text(i.high)),
-        Err(why) => why.to_string(),
-    };
-    (text(ratio), bounds)
-}
-
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 11] = [
     "program",
     "against",
-    ">ratio",
-    ">interval",
+    "ratio [95%]",
     "verdict",
     ">duets",
     ">left out",
@@ -85,30 +61,30 @@ fn table(report: &RunReport, all: &[&Comparison], hints: &Hints) -> Table {
         &COLUMNS,
     );
     for c in all {
-        let who = [label(report, c.series).to_owned(), label(report, c.reference).to_owned()];
+        let who = [label(report, c.series), label(report, c.reference)].into_iter();
         match &c.duets {
             None => {}
             Some(Ok(d)) => {
-                let (ratio, interval) = texts(d.ratio, &d.interval);
                 let consider = sentences(c, &names, true, hints).into_iter().filter(|n| n.warning);
                 let consider = consider.map(|n: DuetNote| n.text).collect::<Vec<_>>().join("; ");
-                let figures = [ratio, interval, word(d.verdict).to_owned(), d.used.to_string(), d.left_out.to_string()];
+                let counts = [d.used, d.left_out].map(Cell::count);
                 let shares = [d.overlap, d.inflation[0], d.inflation[1], d.detectable];
-                let cells = who.into_iter().chain(figures).chain(shares.map(known)).chain([consider]);
-                t.row(cells, Vec::new());
-                let low = d.interval.as_ref().ok().map(|i| i.low);
-                let counts = [Some(f64::from(d.used)), Some(f64::from(d.left_out))];
-                let numbers = [None, None, Some(d.ratio), low, None].into_iter().chain(counts).chain(shares);
-                t.values(numbers.chain([None]).collect());
+                let found = [ratio(d).into(), word(d.verdict).into()].into_iter().chain(counts);
+                let shares = shares.map(|share| Cell::of(Unit::Share, share));
+                t.row(who.chain(found).chain(shares).chain([consider.into()]), Vec::new());
             }
             Some(Err(why)) => {
-                let none = std::iter::repeat_n(ABSENT.to_owned(), COLUMNS.len() - 3);
-                let cells = who.into_iter().chain(none).chain([format!("no duets: {}", reason(why, &names, true))]);
-                t.row(cells, Vec::new());
+                let none = std::iter::repeat_n(Cell::absent(), COLUMNS.len() - 3);
+                let why = Cell::text(format!("no duets: {}", reason(why, &names, true)));
+                t.row(who.chain(none).chain([why]), Vec::new());
             }
         }
     }
     t
+}
+
+fn ratio(d: &DuetRatio) -> Figure {
+    Figure::new(Unit::Ratio, d.ratio).with_interval(&d.interval)
 }
 
 /// The ratios in the order of the blocks, at most so many of them, as evenly spaced as may be: number from 1, and ratio.
@@ -122,8 +98,6 @@ fn figure(report: &RunReport, c: &Comparison, d: &DuetRatio, blocks: &Blocks, mo
     let points = thinned(&blocks.logs, most);
     let ends = [points.first()?.0, points.last()?.0];
     let [first, last] = if ends[0] < ends[1] { ends } else { [ends[0] - 0.5, ends[1] + 0.5] };
-    let (ratio, interval) = texts(d.ratio, &d.interval);
-    let interval = d.interval.as_ref().map_or(interval.clone(), |_| format!("95% interval {interval}"));
     let total = blocks.logs.len();
     let drawn = match points.len() {
         n if n < total => format!(" {n} of {total} duets are drawn, evenly spaced."),
@@ -151,14 +125,14 @@ fn figure(report: &RunReport, c: &Comparison, d: &DuetRatio, blocks: &Blocks, mo
         floor: None,
         shown: None,
     };
-    let against = escape(label(report, c.reference)).into_owned();
+    let against = label(report, c.reference).plain();
     let what = if blocks.measure == Measure::Net { "Net CPU time" } else { "CPU time" };
     let names: Vec<String> = report.series.iter().map(|s| escape(&s.program.label).into_owned()).collect();
     let accounts = accounts(c, &names, true).into_iter().map(|n| format!(" {}.", n.text)).collect::<String>();
     Some(PageFigure {
         id: format!("duets-{}", u64::from(c.series) + 1),
-        title: label(report, c.series).to_owned(),
-        note: format!("{}: {ratio}, {interval}.{drawn}{accounts}", plural(d.used, "duet")),
+        title: label(report, c.series).plain(),
+        note: format!("{}: {}.{drawn}{accounts}", plural(d.used, "duet"), Cell::from(ratio(d))),
         x: axis("Duet".to_owned(), PageQuantity::Count),
         y: axis(format!("{what} / that of {against}"), PageQuantity::Ratio),
         curves: [Some(points), Some(estimate), equal].into_iter().flatten().collect(),
@@ -190,7 +164,7 @@ mod tests {
         let [figure] = page.figures.as_slice() else { panic!("one pair") };
         assert_eq!((figure.id.as_str(), figure.title.as_str()), ("duets-2", "./inc 60600"));
         assert_eq!(figure.y.title, "CPU time / that of ./inc 60000");
-        assert_eq!(figure.note, "12 duets: 1.0083, 95% interval 1.0063 to 1.0111.");
+        assert_eq!(figure.note, "12 duets: 1.0083 [1.0063, 1.0111].");
         let [points, estimate] = figure.curves.as_slice() else { panic!("1 is too far away: {:?}", figure.curves) };
         // The last duet is left out, as the program failed in it.
         assert_eq!(points.x, (1..=12).map(f64::from).collect::<Vec<_>>());
@@ -207,15 +181,15 @@ mod tests {
         let row = page.table.rows[0].plain().join(" | ");
         assert_eq!(
             row,
-            "./inc 60600 | ./inc 60000 | 1.0083 | 1.0063 to 1.0111 | slower | 12 | 0 | 97 % | 1.2 % | 0.80 % | 0.38 % | "
+            "./inc 60600 | ./inc 60000 | 1.0083 [1.0063, 1.0111] | slower | 12 | 0 | 97 % | 1.2 % | 0.80 % | 0.38 % | "
         );
         let all = made(&fixtures::ten_with_duets(), &[]).unwrap();
         assert!(all.figures.is_empty(), "no duet was given");
         assert_eq!(all.table.rows.len(), 9);
         let columns = page.table.columns.len();
         assert!(all.table.rows.iter().all(|r| r.cells.len() == columns));
-        assert!(all.table.rows[3].cells[11].plain().starts_with("no duets: lz4"), "{:?}", all.table.rows[3]);
-        let considered = all.table.rows[1].cells[11].plain();
+        assert!(all.table.rows[3].cells[10].plain().starts_with("no duets: lz4"), "{:?}", all.table.rows[3]);
+        let considered = all.table.rows[1].cells[10].plain();
         assert!(considered.contains("share the caches") && considered.contains("62 %"), "{considered}");
     }
 

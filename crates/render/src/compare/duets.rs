@@ -1,6 +1,6 @@
 //! What is said of duets beside their ratio: what they can show, what they assume, why there are none.
 
-use crate::compare::sentence::{alone, figures, short};
+use crate::compare::sentence::{alone, oriented, short};
 use std::collections::BTreeMap;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::base::units::Nanos;
@@ -9,6 +9,7 @@ use tarebench_core::compare::gang::{GangMeans, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, MeasureRatio, RunReport};
 use tarebench_core::statistics::intervals::NoInterval;
+use tarebench_report::cell::Cell;
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
 use tarebench_report::number::time;
@@ -45,20 +46,22 @@ impl DuetNote {
     }
 }
 
-/// Draws everything that there is to say of the duets of a run, and why there are none.
-pub(crate) fn notes(page: &mut ScreenText<'_>, report: &RunReport) {
-    let names: Vec<String> = report.series.iter().map(|s| page.style.show(&s.program.label)).collect();
-    let several = report.comparisons.len() > 1;
-    for c in &report.comparisons {
-        let found = sentences(c, &names, page.style.unicode, &page.style.hints);
-        let found = found.into_iter().chain(gangs(c, page.style.unicode));
-        let accounts = accounts(c, &names, page.style.unicode);
-        for note in found.chain(accounts).chain(beside(c, page.g.absent)) {
-            let lead = if several { format!("{}: ", u64::from(c.series) + 1) } else { String::new() };
-            let paint = if note.warning { Paint::Warn } else { Paint::Dim };
-            page.hang(&[], paint, &format!("{lead}{}", note.text));
-        }
-    }
+/// Everything that there is to say of the duets of a run, and why there are none.
+pub(crate) fn notes(report: &RunReport, hints: &Hints) -> Vec<Cell> {
+    let names: Vec<String> = report.series.iter().map(|s| s.program.label.clone()).collect();
+    let of_pair = |c: &Comparison| {
+        let found =
+            sentences(c, &names, true, hints).into_iter().chain(gangs(c, true)).chain(accounts(c, &names, true));
+        let lead = match report.comparisons.len() {
+            0 | 1 => String::new(),
+            _ => format!("program {}: ", u64::from(c.series) + 1),
+        };
+        let said = found.chain(beside(c)).map(|note| {
+            Cell::text(format!("{lead}{}", note.text)).paint(if note.warning { Paint::Warn } else { Paint::Dim })
+        });
+        said.collect::<Vec<_>>()
+    };
+    report.comparisons.iter().flat_map(of_pair).collect()
 }
 
 /// Where the time of both programs went while they ran together; the program's, then the reference's.
@@ -80,12 +83,11 @@ pub(crate) fn accounts(c: &Comparison, names: &[String], unicode: bool) -> Vec<D
 }
 
 /// The ratios of executions alone, where the verdict rests on the duets.
-pub(crate) fn beside(c: &Comparison, absent: &str) -> Option<DuetNote> {
+fn beside(c: &Comparison) -> Option<DuetNote> {
     if !matches!(c.duets, Some(Ok(_))) {
         return None;
     }
-    let ratio =
-        |m: Measure| c.by(m).map(|r| format!("{} {}, {}", short(m), written(r, absent), plural(r.pairs, "pair")));
+    let ratio = |m: Measure| c.by(m).map(|r| format!("{} {}, {}", short(m), written(r), plural(r.pairs, "pair")));
     let all: Vec<String> = [Measure::Pt, Measure::Et].into_iter().filter_map(ratio).collect();
     (!all.is_empty()).then(|| DuetNote::plain(format!("ratio of executions alone: {}", all.join("; "))))
 }
@@ -117,9 +119,8 @@ pub(crate) fn gangs(c: &Comparison, unicode: bool) -> Option<DuetNote> {
 }
 
 /// `1.010 [0.980, 1.040]`.
-fn written(r: &MeasureRatio, absent: &str) -> String {
-    let (ratio, interval) = figures(r, true, absent);
-    interval.map_or_else(|| ratio.clone(), |i| format!("{ratio} {i}"))
+fn written(r: &MeasureRatio) -> String {
+    Cell::from(oriented(r, true)).plain()
 }
 
 /// Draws what the reader of the default output needs: why there are no duets only where they would help.
@@ -130,7 +131,7 @@ pub(crate) fn brief(page: &mut ScreenText<'_>, report: &RunReport, names: &[Stri
             Some(Err(why)) => undecided(report, c, why, names, unicode, &hints).into_iter().collect(),
             _ => sentences(c, names, unicode, &hints),
         },
-        all => few(together(all, names, &hints, page.g.absent), page.g.dots),
+        all => few(together(all, names, &hints), page.g.dots),
     };
     for note in found {
         draw(page, &note);
@@ -246,7 +247,7 @@ fn more(report: &RunReport, c: &Comparison) -> u32 {
 }
 
 /// The notes on several comparisons: a line for each matter.
-fn together(all: &[Comparison], names: &[String], hints: &Hints, absent: &str) -> Vec<DuetNote> {
+fn together(all: &[Comparison], names: &[String], hints: &Hints) -> Vec<DuetNote> {
     let duets = || all.iter().filter_map(|c| Some((c, c.duets.as_ref()?.as_ref().ok()?)));
     let mut notes = Vec::new();
     let least = || duets().filter_map(|(_, d)| d.detectable).filter(|d| d.is_finite());
@@ -255,8 +256,7 @@ fn together(all: &[Comparison], names: &[String], hints: &Hints, absent: &str) -
         let range = if low == high { low } else { format!("{low} to {high}") };
         notes.push(DuetNote::plain(format!("smallest difference that the duets would show with 95% power: {range}")));
     }
-    let otherwise =
-        all.iter().filter_map(|c| Some(format!("{} {}", name(names, c.series), written(alone(c)?, absent))));
+    let otherwise = all.iter().filter_map(|c| Some(format!("{} {}", name(names, c.series), written(alone(c)?))));
     if let Some(programs) = listed(&otherwise.collect::<Vec<_>>()) {
         notes.push(DuetNote::warning(format!("executions alone say otherwise of CPU time: {programs}")));
     }
@@ -425,7 +425,10 @@ mod tests {
         let full = said(&fixtures::duets(), 140, true);
         let alone =
             "ratio of executions alone: CPU 1.010 [0.980, 1.040], 10 pairs; elapsed 1.020 [0.990, 1.050], 10 pairs";
-        assert!(whole(&full).contains(alone) && full.contains("of 12 duets, 95% signed-rank interval"), "{full}");
+        assert!(
+            whole(&full).contains(alone) && whole(&full).contains("over the duets with its 95% signed-rank interval"),
+            "{full}"
+        );
         for width in [60, 80, 120] {
             let text = said(&fixtures::duets(), width, false);
             let most = if width < 80 { 14 } else { 12 };
@@ -512,10 +515,13 @@ mod tests {
             assert!(all.contains("and 3 more remarks on duets") && !all.contains("left out"), "{text}");
         }
         let text = said(&r, 120, false);
-        let lz4 = text.lines().find(|l| l.starts_with("lz4")).unwrap();
-        assert!(whole(lz4).contains("1.010* [0.950, 1.060]") && text.contains("of 12 duets, * of 10 pairs"), "{text}");
+        let lz4 = text.lines().find(|l| l.starts_with("  lz4")).unwrap();
+        assert!(
+            whole(lz4).contains("1.010 [0.950, 1.060] undecided*") && text.contains("of 12 duets, * of 10 pairs"),
+            "{text}"
+        );
         assert_eq!(
-            text.lines().filter(|l| whole(l).contains("* [")).count(),
+            text.lines().filter(|l| whole(l).contains("ed* ") || whole(l).contains("er* ")).count(),
             1,
             "only that one rests on executions alone: {text}"
         );

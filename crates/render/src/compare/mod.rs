@@ -6,7 +6,6 @@ pub mod gate;
 pub mod history;
 pub(crate) mod names;
 pub(crate) mod overview;
-pub(crate) mod page;
 pub(crate) mod rows;
 pub(crate) mod sentence;
 pub(crate) mod several;

@@ -2,8 +2,10 @@
 
 use crate::compare::duets::reason;
 use crate::compare::rows::{by_measure, by_number, ordering_mean, ranked};
-use crate::compare::sentence::{self, Answer, Sentence, answer, spelled, verdict_word};
+use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, spelled, verdict_word};
+use crate::compare::table::label;
 use crate::counted;
+use crate::run::program::mean;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
@@ -12,10 +14,8 @@ use tarebench_core::run::report::data::{
 };
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::cell::{Cell, Figure, Unit};
-use tarebench_report::form::Form;
-use tarebench_report::number;
-use tarebench_report::style::ABSENT;
-use tarebench_report::text::escape;
+use tarebench_report::style::Paint;
+use tarebench_report::table::{Column, Table};
 use tarebench_report::web::page::{AccountBar, AccountPart, Overview, OverviewRow, OverviewVerdict, PageDuets};
 use tarebench_report::words::plural;
 
@@ -40,8 +40,8 @@ pub(crate) fn overview(report: &RunReport, duets: Option<PageDuets>) -> Option<O
         Some(account(s, plot_id(i), s.account.value()?))
     });
     Some(Overview {
-        answers: answers(report, &order, measure).into_iter().map(Cell::from).collect(),
-        note: note(report, measure).into(),
+        answers: answers(report, &order, measure),
+        note: note(report, measure),
         what: if compared { "program" } else { "measure" },
         measure: if compared { name(measure) } else { "time" },
         compared,
@@ -84,24 +84,6 @@ fn order(report: &RunReport, measure: Measure) -> Vec<usize> {
 /// What orders the programs.
 fn ordering(report: &RunReport, series: usize, measure: Measure) -> Option<f64> {
     report.series.get(series).and_then(|s| ordering_mean(report, s, measure))
-}
-
-fn label(report: &RunReport, series: usize) -> String {
-    report.series.get(series).map_or_else(String::new, |s| escape(&s.program.label).into_owned())
-}
-
-fn time(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_default()
-}
-
-/// `307 ms ± 39 [276, 334]`.
-fn mean(m: &MeasureReport) -> Figure {
-    Figure::new(Unit::Time, m.mean).with_spread(m.std_dev).with_interval(&m.mean_interval)
-}
-
-/// `307 ms ± 39`.
-fn shown(m: &MeasureReport) -> String {
-    mean(m).texts(&Form::page()).0
 }
 
 fn ratio(value: f64, interval: &Result<Interval, NoInterval>) -> Figure {
@@ -183,7 +165,7 @@ fn measures(s: &SeriesReport) -> Vec<OverviewRow> {
     all.collect()
 }
 
-fn answers(report: &RunReport, order: &[usize], measure: Measure) -> Vec<String> {
+fn answers(report: &RunReport, order: &[usize], measure: Measure) -> Vec<Cell> {
     let Some(&first) = order.first() else { return Vec::new() };
     match ranked(report).as_slice() {
         [only] => report.series.get(*only).map(alone).into_iter().collect(),
@@ -192,78 +174,70 @@ fn answers(report: &RunReport, order: &[usize], measure: Measure) -> Vec<String>
     }
 }
 
-fn alone(s: &SeriesReport) -> String {
-    let name = escape(&s.program.label);
+fn alone(s: &SeriesReport) -> Cell {
+    let name = Cell::foreign(&s.program.label);
+    let shown = |m: &MeasureReport| Cell::figure(Figure::new(Unit::Time, m.mean).with_spread(m.std_dev));
     match (s.et.value(), s.pt.value()) {
-        (None, None) => format!("{name}: {}.", missing(s)),
-        (Some(et), None) => format!("{name} takes {} (elapsed time).", shown(et)),
-        (None, Some(pt)) => format!("{name} takes {} of CPU time.", shown(pt)),
-        (Some(et), Some(pt)) => format!("{name} takes {}, of which {} are CPU time.", shown(et), shown(pt)),
+        (None, None) => name.and(format!(": {}.", missing(s))),
+        (Some(et), None) => name.and(" takes ").and(shown(et)).and(" (elapsed time)."),
+        (None, Some(pt)) => name.and(" takes ").and(shown(pt)).and(" of CPU time."),
+        (Some(et), Some(pt)) => {
+            name.and(" takes ").and(shown(et)).and(", of which ").and(shown(pt)).and(" are CPU time.")
+        }
     }
 }
 
-/// The sentences of a comparison, as on the terminal.
-fn against(report: &RunReport, c: &Comparison) -> Vec<String> {
-    let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
-    let figures = |s: &Sentence| s.interval.as_ref().map_or_else(|| s.text.clone(), |i| format!("{} {i}", s.text));
-    let margin = report.run.plan.margin;
-    let found = match c.number() {
-        Some(number) => {
-            let name = counted::name_of(number, escape);
-            sentence::by_number(c, margin, &names, &name, counted::basis(report, c, number), ABSENT)
-        }
-        None => answer(c, margin, &names, ABSENT),
-    };
-    match found {
+/// The sentences of a comparison.
+fn against(report: &RunReport, c: &Comparison) -> Vec<Cell> {
+    let names: Vec<Cell> = report.series.iter().map(|s| Cell::foreign(&s.program.label)).collect();
+    match answer(report, c, &names) {
         Answer::Agreed(s, beside) => {
-            let mut text = format!("{}: {}, {}", figures(&s), s.by, s.pairs);
-            for other in beside {
-                let interval = other.interval.map_or_else(String::new, |i| format!(" {i}"));
-                text.push_str(&format!("; {}: {}{interval}", spelled(other.measure), other.ratio));
-            }
-            vec![format!("{text}.")]
+            let said = s.whole().and(format!(": {}, {}", s.by, s.pairs));
+            let other = |said: Cell, b: BesideMeasure| said.and(format!("; {}: ", spelled(b.measure))).and(b.ratio);
+            vec![beside.into_iter().fold(said, other).and(".")]
         }
         Answer::Disagreed(sentences) => {
-            sentences.iter().map(|s| format!("By {}: {}, {}.", s.by, figures(s), s.pairs)).collect()
+            let said =
+                |s: &Sentence| Cell::text(format!("By {}: ", s.by)).and(s.whole()).and(format!(", {}.", s.pairs));
+            sentences.iter().map(said).collect()
         }
     }
 }
 
-fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<String> {
+fn several(report: &RunReport, first: usize, measure: Measure) -> Vec<Cell> {
     let mean = |i: &usize| ordering(report, *i, measure);
     let fastest = ranked(report)
         .into_iter()
         .filter(|i| mean(i).is_some())
         .min_by(|a, b| mean(a).unwrap_or(f64::INFINITY).total_cmp(&mean(b).unwrap_or(f64::INFINITY)));
-    let Some(fastest) = fastest else { return vec![format!("{}: no successful sample.", label(report, first))] };
-    let what = by_number(report).map_or_else(|| name(measure).into(), |n| counted::name_of(n, escape));
-    let least = format!("{} has the lowest mean {what}.", label(report, fastest));
+    let named = |i: usize| report.series.get(i).map(|s| Cell::foreign(&s.program.label)).unwrap_or_default();
+    let Some(fastest) = fastest else { return vec![named(first).and(": no successful sample.")] };
+    let what = by_number(report).map_or_else(|| name(measure).into(), counted::name_of);
+    let least = named(fastest).and(" has the lowest mean ").and(what).and(".");
     let compared = report.comparisons.iter().find(|c| c.series as usize == fastest);
     std::iter::once(least).chain(compared.and_then(|c| against(report, c).into_iter().next())).collect()
 }
 
-fn note(report: &RunReport, measure: Measure) -> String {
+fn note(report: &RunReport, measure: Measure) -> Cell {
     let means = "Means ± standard deviation of the retained samples, with the 95% interval of the mean.";
-    let Some(c) = report.comparisons.first().or(report.control.as_ref()) else { return means.to_owned() };
-    let reference = label(report, c.reference as usize);
+    let Some(c) = report.comparisons.first().or(report.control.as_ref()) else { return means.into() };
+    let reference = label(report, c.reference);
+    let lead = Cell::text(format!("{means} Ratio: "));
     if let Some(number) = by_number(report) {
-        let what = counted::name_of(number, escape);
         let whose = match number {
-            ComparedNumber::Printed(_) => "which the program prints",
-            ComparedNumber::Counter(_) => "counted by the kernel or the PMU",
+            ComparedNumber::Printed(_) => ", which the program prints, divided by that of ",
+            ComparedNumber::Counter(_) => ", counted by the kernel or the PMU, divided by that of ",
         };
-        return format!(
-            "{means} Ratio: {what}, {whose}, divided by that of {reference}, the median of the pairs of \
-             executions alone with its 95% interval."
-        );
+        let how = ", the median of the pairs of executions alone with its 95% interval.";
+        return lead.and(counted::name_of(number)).and(whose).and(reference).and(how);
     }
     let of = if c.ratio_measure() == Measure::Net { Measure::Net } else { measure };
-    let what = format!("{means} Ratio: {} divided by that of {reference}", name(of));
+    let what = lead.and(format!("{} divided by that of ", name(of))).and(reference);
     let all = || report.comparisons.iter().chain(&report.control);
     let by_duets = all().filter(|c| c.basis == RatioBasis::Duets).count();
     let duets = "Hodges and Lehmann's estimate over the duets with its 95% signed-rank interval";
     if by_duets > 0 && by_duets == all().count() {
-        return format!("{what}, {duets}; paler, that of executions alone, the median of their pairs.");
+        return what.and(format!(", {duets}; paler, that of executions alone, the median of their pairs."));
     }
     let pairs = if report.comparisons.iter().all(|c| c.paired_in_time) {
         "samples of the same round"
@@ -274,7 +248,43 @@ fn note(report: &RunReport, measure: Measure) -> String {
     // One that was looked at while it grew has the same estimate and the interval for all looks.
     let repeated = matches!(report.run.plan.runs, RunCount::Detect { .. });
     let how = if repeated { "Hodges and Lehmann's estimate over" } else { "the median of" };
-    format!("{what}, {how} the pairs with its 95% interval; pairs are {pairs}{duets}.{}", without(report))
+    what.and(format!(", {how} the pairs with its 95% interval; pairs are {pairs}{duets}.{}", without(report)))
+}
+
+/// The rows as a table.
+pub(crate) fn table(overview: &Overview) -> Table {
+    let columns = [
+        Column::new(overview.what),
+        Column::new(format!("mean ± s.d. [95%]: {}", overview.measure)),
+        Column::new("ratio [95%]"),
+        Column::new("verdict"),
+        Column::new("ratio alone"),
+        Column::new("rests on"),
+        Column::new("samples"),
+    ];
+    let mut t = Table::of("", "", columns);
+    for row in &overview.rows {
+        let optional = |figure: &Option<Figure>| figure.clone().map(Cell::figure).unwrap_or_default();
+        let verdict = row.verdict.map(verdict_cell).unwrap_or_default();
+        let mean = Cell::from(row.mean.clone());
+        let cells = [row.title.clone(), mean, optional(&row.ratio), verdict, optional(&row.alone), row.basis.clone()];
+        t.row(cells.into_iter().chain([row.samples.clone()]), Vec::new());
+    }
+    t
+}
+
+fn verdict_cell(verdict: OverviewVerdict) -> Cell {
+    let (word, paint) = match verdict {
+        OverviewVerdict::Faster => ("faster", Paint::Good),
+        OverviewVerdict::Slower => ("slower", Paint::Bad),
+        OverviewVerdict::Same => ("same", Paint::Plain),
+        OverviewVerdict::Undecided => ("undecided", Paint::Warn),
+        OverviewVerdict::Reference => ("reference", Paint::Dim),
+        OverviewVerdict::Control => ("control", Paint::Dim),
+        // Of gates, which have tables of their own.
+        _ => ("", Paint::Plain),
+    };
+    Cell::text(word).paint(paint)
 }
 
 /// So many reasons why there are no duets are given.
@@ -282,7 +292,7 @@ const REASONS: usize = 3;
 
 /// Why there are no duets, where they would have been made.
 fn without(report: &RunReport) -> String {
-    let names: Vec<String> = (0..report.series.len()).map(|i| label(report, i)).collect();
+    let names: Vec<String> = report.series.iter().map(|s| s.program.label.clone()).collect();
     let missing = report.comparisons.iter().filter_map(|c| c.duets.as_ref()?.as_ref().err());
     let mut reasons: Vec<String> = Vec::new();
     for why in missing.map(|why| reason(why, &names, true)) {
@@ -314,11 +324,12 @@ const PARTS: [(&str, &str, &[EntryKind]); 9] = [
 ];
 
 fn account(s: &SeriesReport, plot: String, a: &AccountReport) -> AccountBar {
-    let share = |ns: f64| if a.gross > 0.0 { number::percent(ns / a.gross) } else { None };
+    let time = |ns: f64| Cell::time(ns).plain();
+    let share =
+        |ns: f64| if a.gross > 0.0 { Cell::text(", ").and(Cell::of(Unit::Share, ns / a.gross)) } else { Cell::empty() };
     let parts = PARTS.iter().map(|(kind, title, kinds)| {
         let time_of: f64 = a.elapsed.iter().filter(|e| kinds.contains(&e.kind)).map(|e| e.time).sum();
-        let share = share(time_of).map_or_else(String::new, |p| format!(", {p}"));
-        AccountPart { kind, title, time: time_of, text: format!("{}{share}", time(time_of)) }
+        AccountPart { kind, title, time: time_of, text: Cell::time(time_of).and(share(time_of)).plain() }
     });
     let parts: Vec<AccountPart> = parts.collect();
     let net: f64 = parts.iter().filter(|p| p.kind == "net").map(|p| p.time).sum();
@@ -360,12 +371,12 @@ mod tests {
     #[test]
     fn the_page_says_what_the_terminal_says() {
         let said = |r: &RunReport| overview(r, None).unwrap().answers;
-        let expected = "xz -0 -k -c numbers.txt is 2.58 times as fast as gzip -6 -k -c numbers.txt [2.50, 2.70]: CPU time, \
+        let expected = "xz -0 -k -c numbers.txt is 2.58 [2.50, 2.70] times as fast as gzip -6 -k -c numbers.txt: CPU time, \
                         10 pairs; elapsed time: 2.44 [2.20, 2.60].";
         assert_eq!(said(&fixtures::two()), [expected]);
         let expected = [
-            "By CPU time: sleep 0.05 is 48.7 times as fast as factor 1234567 [46.2, 50.1], 10 pairs.",
-            "By elapsed time: factor 1234567 is 1.675 times as fast as sleep 0.05 [1.656, 1.698], 10 pairs.",
+            "By CPU time: sleep 0.05 is 48.7 [46.2, 50.1] times as fast as factor 1234567, 10 pairs.",
+            "By elapsed time: factor 1234567 is 1.675 [1.656, 1.698] times as fast as sleep 0.05, 10 pairs.",
         ];
         assert_eq!(said(&fixtures::waits()), expected);
     }
@@ -424,7 +435,7 @@ mod tests {
         assert_eq!(
             o.answers,
             [
-                "./inc 60000 is 1.0083 times as fast as ./inc 60600 [1.0063, 1.0111]: CPU time, 12 duets; elapsed time: 1.020 \
+                "./inc 60000 is 1.0083 [1.0063, 1.0111] times as fast as ./inc 60600: CPU time, 12 duets; elapsed time: 1.020 \
               [0.990, 1.050]."
             ]
         );
@@ -450,7 +461,7 @@ mod tests {
         assert_eq!((row.basis.plain(), row.verdict, &row.alone), ("higher, 10 pairs".to_owned(), None, &None));
         assert_eq!(Cell::from(row.ratio.clone()), "2.00 [1.90, 2.10]");
         let said = o.answers.iter().map(Cell::plain).collect::<String>();
-        assert!(said.starts_with("./inc 60600 has 2.00 times the rate "), "{said}");
+        assert!(said.starts_with("./inc 60600 has 2.00 [1.90, 2.10] times the rate "), "{said}");
         assert!(said.contains(": printed value, executions alone, 10 pairs; elapsed time: 1.020"), "{said}");
         assert!(
             o.note.plain().contains("which the program prints") && !(said + &o.note.plain()).contains('\u{1b}'),

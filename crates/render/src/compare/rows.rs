@@ -2,11 +2,8 @@
 
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{ComparedNumber, Measure, MeasureReport, RunReport, SeriesReport};
-use tarebench_report::grid;
-use tarebench_report::number::{TimeScale, TimeUnit, unit};
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Sort;
-use tarebench_report::text;
 
 /// Index of the program that others are compared with.
 pub(crate) fn reference(report: &RunReport) -> Option<usize> {
@@ -72,33 +69,6 @@ pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
     }
     rows.extend(controls);
     rows
-}
-
-/// Mean and deviation, points below each other.
-pub(crate) fn times(
-    page: &ScreenText<'_>,
-    rows: &[&SeriesReport],
-    measure: Measure,
-    deviation: bool,
-) -> (TimeUnit, Vec<String>) {
-    let found: Vec<Option<&MeasureReport>> = rows.iter().map(|s| by_measure(s, measure).value()).collect();
-    let unit = unit(found.iter().flatten().map(|m| m.mean), page.style.unit);
-    let scale = |m: &MeasureReport| TimeScale::of(m.mean, m.std_dev, Some(unit));
-    let means: Vec<Option<String>> = found.iter().map(|m| m.and_then(|m| scale(m).value(m.mean))).collect();
-    let mut cells = grid::at_point(&means, page.g.absent);
-    if deviation {
-        let deviations: Vec<Option<String>> =
-            found.iter().map(|m| m.and_then(|m| m.std_dev.and_then(|d| scale(m).value(d)))).collect();
-        if deviations.iter().any(Option::is_some) {
-            let set = grid::at_point(&deviations, "");
-            for ((cell, d), text) in cells.iter_mut().zip(&deviations).zip(set) {
-                let sign = if d.is_some() { page.g.plus_minus } else { "" };
-                let pad = " ".repeat(text::columns(page.g.plus_minus) - text::columns(sign));
-                cell.push_str(&format!(" {sign}{pad} {text}"));
-            }
-        }
-    }
-    (unit, cells)
 }
 
 /// Process time, or elapsed time where there is none.

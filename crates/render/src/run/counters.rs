@@ -1,136 +1,69 @@
 //! What the kernel and the PMU counted: instructions, cycles, cache misses, page faults and the like.
 
 use crate::counted::summary;
-use crate::printed::MetricScale;
+use crate::printed::cells;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::counters::{CounterSummary, CountersReport};
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::counters::{Counter, CounterEvent, EventCount};
 use tarebench_core::sample::data::Sample;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::csv::{cell, number as exact};
-use tarebench_report::number;
-use tarebench_report::screen::ScreenText;
-use tarebench_report::style::Paint;
 use tarebench_report::table::Table;
-use tarebench_report::words::{Reasons, plural};
+use tarebench_report::words::plural;
 
 /// `scaled: counted 63 % of the time`, and in how many samples, if not in all of them.
-fn marks(c: &CounterSummary) -> Option<String> {
-    let mut marks = Vec::new();
-    if let Some(scaled) = c.scaled {
-        let least = number::percent(scaled.least).unwrap_or_default();
+fn marks(c: &CounterSummary) -> Option<Cell> {
+    let scaled = c.scaled.map(|scaled| {
         let all = c.figures.value().is_some_and(|f| f.values == scaled.samples);
         let samples = if all { String::new() } else { format!(" in {}", plural(scaled.samples, "sample")) };
         let at_least = if scaled.samples > 1 { "at least " } else { "" };
-        marks.push(format!("scaled: counted {at_least}{least} of the time{samples}"));
-    }
-    if c.user_only {
-        marks.push("without the kernel".to_owned());
-    }
-    (!marks.is_empty()).then(|| marks.join(", "))
-}
-
-fn whole(value: f64) -> String {
-    number::count(if value >= 1e3 { value.round() } else { value }).unwrap_or_default()
-}
-
-/// Draws the counters of a program, and why others are absent.
-pub(crate) fn section(page: &mut ScreenText<'_>, s: &SeriesReport) {
-    let report = match &s.counters {
-        Reading::Value(report) => report,
-        Reading::Absent(why) => {
-            let why = page.style.prose(&why.to_string());
-            return page.painted_field("counters", Paint::Dim, &why);
-        }
-    };
-    let mut reasons = Reasons::default();
-    let mut items = Vec::new();
-    for c in &report.counters {
-        // Their sums stand for the parts.
-        let part = |sum: Counter| report.get(sum).is_some_and(|c| c.figures.value().is_some());
-        let is_part = match c.counter {
-            Counter::InstructionsUser | Counter::InstructionsKernel => part(Counter::Instructions),
-            Counter::CyclesUser | Counter::CyclesKernel => part(Counter::Cycles),
-            _ => false,
-        };
-        match &c.figures {
-            Reading::Value(_) if is_part => {}
-            Reading::Value(f) => {
-                let value = if c.counter == Counter::TaskClock {
-                    format!("{} ms", number::fixed(f.mean / 1e6, 3).unwrap_or_default())
-                } else {
-                    whole(f.mean)
-                };
-                let marks = marks(c).map_or_else(String::new, |m| format!(" ({m})"));
-                items.push(format!("{} {value}{marks}", c.counter.name()));
-            }
-            Reading::Absent(why) => reasons.add(c.counter.name(), why),
-        }
-    }
-    items.extend(derived(report));
-    page.field_items("counters", &items);
-    let lines = reasons.lines(page);
-    page.field_lines("", &lines);
+        let least = Cell::of(Unit::Share, scaled.least);
+        Cell::text(format!("scaled: counted {at_least}")).and(least).and(format!(" of the time{samples}"))
+    });
+    let user = c.user_only.then(|| Cell::text("without the kernel"));
+    [scaled, user].into_iter().flatten().reduce(|all, next| all.and(", ").and(next))
 }
 
 /// Quotients of counters, as far as they are known.
-fn derived(report: &CountersReport) -> Vec<String> {
-    let share = |what: &str, r: &Reading<f64>| Some(format!("{what} {}", number::percent(*r.value()?)?));
-    let plain = |what: &str, r: &Reading<f64>, decimals, unit: &str| {
-        Some(format!("{what} {}{unit}", number::fixed(*r.value()?, decimals)?))
-    };
+fn derived(report: &CountersReport) -> Option<Cell> {
+    let figure = |unit, r: &Reading<f64>| r.value().map(|v| Cell::of(unit, *v));
     let all = [
-        plain("instructions per cycle", &report.per_cycle, 2, ""),
-        share("instructions in the kernel", &report.kernel_share),
-        plain("clock", &report.clock_ghz, 3, " GHz"),
-        share("branches missed", &report.branch_miss_rate),
-        share("cache missed", &report.cache_miss_rate),
+        ("instructions per cycle ", figure(Unit::Ratio, &report.per_cycle), ""),
+        ("instructions in the kernel ", figure(Unit::Share, &report.kernel_share), ""),
+        ("clock ", figure(Unit::Ratio, &report.clock_ghz), " GHz"),
+        ("branches missed ", figure(Unit::Share, &report.branch_miss_rate), ""),
+        ("cache missed ", figure(Unit::Share, &report.cache_miss_rate), ""),
     ];
-    all.into_iter().flatten().collect()
+    let known = all.into_iter().filter_map(|(what, cell, unit)| Some(Cell::text(what).and(cell?).and(unit)));
+    known.reduce(|all, next| all.and(", ").and(next))
 }
 
-/// The counters of one program, for the page.
+/// The counters of one program.
 pub(crate) fn table(s: &SeriesReport) -> Option<Table> {
     let report = s.counters.value()?;
-    let heads = ["counter", ">mean", ">s.d.", ">median", ">95% of the median", ">min", ">max", ">samples", "note"];
-    let derived = derived(report);
-    let derived = if derived.is_empty() { String::new() } else { format!(" Of these: {}.", derived.join(", ")) };
-    let note = format!(
-        "Events per execution, from exec on, of the whole process tree, of the samples whose elapsed time is retained; task-clock in \
-         ns.{derived}"
-    );
+    let what =
+        "Events per execution, from exec on, of the whole process tree, of the samples whose elapsed time is retained.";
+    let note = match derived(report) {
+        Some(derived) => Cell::text(format!("{what} Of these: ")).and(derived).and("."),
+        None => what.into(),
+    };
+    let heads = ["counter", "mean ± s.d.", "median [95%]", ">min", ">max", ">samples", "note"];
     let mut t = Table::new("Counters", note, &heads);
     for c in &report.counters {
-        let name = c.counter.name().to_owned();
-        let f = match &c.figures {
-            Reading::Value(f) => f,
-            Reading::Absent(why) => {
-                let dashes = std::iter::repeat_n("–".to_owned(), 6);
-                t.row(std::iter::once(name).chain(dashes).chain(["0".to_owned(), why.to_string()]), Vec::new());
-                t.values(vec![None; heads.len()]);
-                continue;
+        let name = Cell::text(c.counter.name());
+        match &c.figures {
+            Reading::Value(f) => {
+                let unit = if c.counter == Counter::TaskClock { Unit::Time } else { Unit::Plain };
+                let [mean, median, min, max] = cells(unit, f);
+                t.row([name, mean, median, min, max, Cell::count(f.values), marks(c).unwrap_or_default()], Vec::new());
             }
-        };
-        let scale = MetricScale::of(f);
-        let interval = match &f.median_interval {
-            Ok(i) => format!("{} to {}", scale.value(i.low), scale.value(i.high)),
-            Err(why) => why.to_string(),
-        };
-        let cells = vec![
-            name,
-            scale.value(f.mean),
-            f.std_dev.map_or("–".to_owned(), |sd| scale.value(sd)),
-            scale.value(f.median),
-            interval,
-            scale.value(f.min),
-            scale.value(f.max),
-            f.values.to_string(),
-            marks(c).unwrap_or_default(),
-        ];
-        t.row(cells, Vec::new());
-        let low = f.median_interval.as_ref().ok().map(|i| i.low);
-        let numbers = [None, Some(f.mean), f.std_dev, Some(f.median), low, Some(f.min), Some(f.max)];
-        t.values(numbers.into_iter().chain([Some(f64::from(f.values)), None]).collect());
+            Reading::Absent(why) => {
+                let none = std::iter::repeat_n(Cell::absent(), 4);
+                let rest = [Cell::count(0), Cell::text(why.to_string())];
+                t.row([name].into_iter().chain(none).chain(rest), Vec::new());
+            }
+        }
     }
     Some(t)
 }
@@ -279,13 +212,13 @@ mod tests {
     fn counters_are_shown_in_full_only_and_estimates_are_marked() {
         let style = |full| Style { width: 200, full, unicode: true, ..Style::default() };
         let full = run_report(&counted(), &style(true));
+        let flat = full.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            full.contains("instructions 1000000000 ") && full.contains("instructions in the kernel 10 %"),
+            flat.contains("instructions 1000000000 ") && flat.contains("instructions in the kernel 10 %"),
             "{full}"
         );
-        assert!(full.contains("branches 1000000 (scaled: counted at least 63 % of the time in 4 samples)"), "{full}");
-        assert!(full.contains("cache-misses: not available: the PMU of this CPU does not count it"), "{full}");
-        assert!(!full.contains("instructions:u"), "a part of a sum that is known: {full}");
+        assert!(flat.contains(" scaled: counted at least 63 % of the time in 4 samples"), "{full}");
+        assert!(flat.contains("cache-misses – – – – 0 not available: the PMU of this CPU does not count it"), "{full}");
         let brief = run_report(&counted(), &style(false));
         assert!(!brief.contains("instructions"), "{brief}");
     }

@@ -2,7 +2,6 @@
 
 use crate::compare::rows::{by_number, order as row_order, ranked};
 use crate::counted;
-use crate::printed;
 use crate::run::metrics;
 use tarebench_core::run::report::data::{
     ComparedNumber, Comparison, Measure, MeasureReport, RatioBasis, RunReport, SeriesReport,
@@ -68,13 +67,6 @@ fn by_duets(report: &RunReport) -> Option<bool> {
     (!any || all().all(by_duets)).then_some(any)
 }
 
-fn name_of(number: ComparedNumber<'_>) -> Cell {
-    match number {
-        ComparedNumber::Printed(name) => Cell::foreign(name),
-        ComparedNumber::Counter(counter) => Cell::text(counter.name()),
-    }
-}
-
 /// What the ratios are of: ` (PT, duets)`.
 fn basis(report: &RunReport) -> &'static str {
     let Some(m) = report.comparisons.first().map(|c| c.measure) else { return "" };
@@ -98,7 +90,7 @@ fn basis(report: &RunReport) -> &'static str {
 fn table(report: &RunReport, sort: Sort) -> Table {
     let sort = if sort == Sort::Auto { Sort::Command } else { sort };
     let relative = match by_number(report) {
-        Some(number) => Cell::text("Relative (").and(name_of(number)).and(")"),
+        Some(number) => Cell::text("Relative (").and(counted::name_of(number)).and(")"),
         None => Cell::text(format!("Relative{}", basis(report))),
     };
     let times = ["Mean", "Min", "Max", "PT", "Net"].map(|head| Column::new(head).shared_unit());
@@ -106,7 +98,7 @@ fn table(report: &RunReport, sort: Sort) -> Table {
     columns.extend(times);
     columns.push(Column::new(relative));
     let counter = by_number(report).filter(|n| matches!(n, ComparedNumber::Counter(_)));
-    columns.extend(counter.map(|number| Column::new(name_of(number))));
+    columns.extend(counter.map(|number| Column::new(counted::name_of(number))));
     let printed = metrics::names(report);
     columns.extend(printed.iter().map(|name| Column::new(Cell::foreign(*name))));
     let corrected = report.series.iter().any(|s| matches!(s.quiet, Some(Ok(_))));
@@ -115,8 +107,8 @@ fn table(report: &RunReport, sort: Sort) -> Table {
     for i in row_order(report, sort) {
         let s = &report.series[i];
         let mut cells = cells(report, s, i);
-        cells.extend(counter.map(|number| Cell::from(counted::mean_cell(s, number))));
-        cells.extend(printed.iter().map(|name| Cell::from(printed::mean_cell(s, name))));
+        cells.extend(counter.map(|number| Cell::from(counted::mean(s, number))));
+        cells.extend(printed.iter().map(|name| Cell::from(counted::mean(s, ComparedNumber::Printed(name)))));
         cells.extend(corrected.then(|| Cell::from(quiet_time(s))));
         table.row(cells, Vec::new());
     }

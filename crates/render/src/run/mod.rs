@@ -1,3 +1,4 @@
+pub(crate) mod account;
 pub mod commands;
 pub(crate) mod counters;
 pub mod csv;
@@ -9,7 +10,8 @@ pub mod hyperfine;
 pub mod json;
 pub mod markup;
 pub(crate) mod metrics;
-pub mod page;
+pub(crate) mod plot;
+pub(crate) mod program;
 pub mod protocol;
 pub(crate) mod quiet;
 pub(crate) mod quiet_csv;
@@ -18,6 +20,7 @@ pub(crate) mod quiet_fixtures;
 pub(crate) mod quiet_page;
 pub mod remarks;
 pub mod self_check;
+pub mod sheet;
 pub mod terminal;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use tarebench_core::quiet::data::{
 };
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::probes::ProbeKind;
+use tarebench_report::cell::Cell;
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
 use tarebench_report::words::plural;
@@ -219,21 +220,20 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
     format!("{what}{}", hint.map_or_else(String::new, |hint| hints.sentence(&hint)))
 }
 
-/// What the gate did, in parts: `12 pauses in 10 samples`, …; `None` if there was none and none was `wanted`.
-pub(crate) fn gate(s: &ProbesSummary, wanted: bool, time: impl Fn(f64) -> String) -> Option<Vec<String>> {
+/// What the gate did: `12 pauses in 10 samples`, …; `None` if there was none and none was `wanted`.
+pub(crate) fn gate(s: &ProbesSummary, wanted: bool) -> Option<Cell> {
     if s.gated == 0 {
-        let missing = || vec!["the program could not be paused".to_owned()];
-        return (wanted && s.samples > 0).then(missing);
+        return (wanted && s.samples > 0).then(|| "the program could not be paused".into());
     }
-    let mut items = vec![
-        format!("{} in {}", plural(s.stops, "pause"), plural(s.gated, "sample")),
-        format!("paused for {}", time(s.paused.as_f64())),
-        format!("waited {} before the starts", time(s.waited.as_f64())),
-    ];
-    if s.limit_reached > 0 {
-        items.push(format!("limit reached in {}", plural(s.limit_reached, "sample")));
-    }
-    Some(items)
+    let said = Cell::text(format!("{} in {}, paused for ", plural(s.stops, "pause"), plural(s.gated, "sample")))
+        .and(Cell::time(s.paused.as_f64()))
+        .and(", waited ")
+        .and(Cell::time(s.waited.as_f64()))
+        .and(" before the starts");
+    Some(match s.limit_reached {
+        0 => said,
+        n => said.and(format!(", limit reached in {}", plural(n, "sample"))),
+    })
 }
 
 /// Whether the plan wants programs to be paused.
@@ -241,14 +241,22 @@ pub(crate) fn wants_gate(report: &RunReport) -> bool {
     report.run.plan.probes.is_some_and(|plan| plan.gate.is_some())
 }
 
-/// What the probes cost, in parts; `None` if there were none.
-pub(crate) fn cost(s: &ProbesSummary, time: impl Fn(f64) -> String) -> Option<Vec<String>> {
-    if s.samples == 0 {
-        return None;
-    }
-    let mean = s.cpu.as_f64() / f64::from(s.samples);
+/// What the probes cost; `None` if there were none.
+pub(crate) fn cost(s: &ProbesSummary) -> Option<Cell> {
+    let mean = (s.samples > 0).then(|| s.cpu.as_f64() / f64::from(s.samples))?;
     let late = if s.late > 0 { format!(", {} of them late", s.late) } else { String::new() };
-    Some(vec![format!("{} of CPU time a sample", time(mean)), format!("{}{late}", plural(s.wakes, "wake-up"))])
+    Some(Cell::time(mean).and(format!(" of CPU time a sample, {}{late}", plural(s.wakes, "wake-up"))))
+}
+
+/// `on CPU 1`: probes are only of the CPUs that the programs were kept to.
+pub(crate) fn kept_to(report: &RunReport) -> Option<String> {
+    let plan = &report.run.plan;
+    plan.probes.as_ref()?;
+    match plan.cpus.as_slice() {
+        [] => None,
+        [cpu] => Some(format!("on CPU {cpu}")),
+        several => Some(format!("on {} CPUs", several.len())),
+    }
 }
 
 #[cfg(test)]
@@ -325,22 +333,15 @@ mod tests {
 
     #[test]
     fn the_gate_and_the_cost_are_told_where_there_are_any() {
-        let time = |ns: f64| number::time(ns, None, true).unwrap_or_default();
         let s = quiet_fixtures::probes_summary();
-        assert_eq!(
-            gate(&s, true, time).unwrap(),
-            [
-                "42 pauses in 10 samples",
-                "paused for 1.36 s",
-                "waited 210 ms before the starts",
-                "limit reached in 1 sample"
-            ]
-        );
-        assert_eq!(cost(&s, time).unwrap(), ["2.10 ms of CPU time a sample", "1432 wake-ups, 3 of them late"]);
+        let said =
+            "42 pauses in 10 samples, paused for 1.36 s, waited 210 ms before the starts, limit reached in 1 sample";
+        assert_eq!(gate(&s, true).unwrap(), said);
+        assert_eq!(cost(&s).unwrap(), "2.10 ms of CPU time a sample, 1432 wake-ups, 3 of them late");
         let none = ProbesSummary::default();
-        assert_eq!((gate(&none, true, time), cost(&none, time)), (None, None));
+        assert_eq!((gate(&none, true), cost(&none)), (None, None));
         let ungated = ProbesSummary { gated: 0, ..s };
-        assert_eq!(gate(&ungated, false, time), None);
-        assert_eq!(gate(&ungated, true, time).unwrap(), ["the program could not be paused"]);
+        assert_eq!(gate(&ungated, false), None);
+        assert_eq!(gate(&ungated, true).unwrap(), "the program could not be paused");
     }
 }

@@ -1,15 +1,13 @@
 //! The time on the quiet machine on the page: samples before and after the correction, what the probes saw, and why.
 
 use crate::run::quiet;
-use tarebench_core::quiet::data::{QuietLevels, QuietTime, SlowdownCause};
+use tarebench_core::quiet::data::{ProbesSummary, QuietLevels, QuietTime, SlowdownCause};
 use tarebench_core::quiet::features::features;
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::{CpuProbes, GateRule, ProbeKind, SampleProbes};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::hints::Hints;
-use tarebench_report::number;
-use tarebench_report::number::TimeScale;
-use tarebench_report::style::ABSENT;
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{
     Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageQuiet, PageQuietPart,
@@ -18,14 +16,6 @@ use tarebench_report::words::plural;
 
 /// The most points of a curve.
 const POINTS: usize = 4_000;
-
-fn time(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_else(|| ABSENT.to_owned())
-}
-
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| ABSENT.to_owned())
-}
 
 /// What is said and drawn of the probes of a program; `None` if the run had none. `all` are its counted samples.
 pub(crate) fn quiet(
@@ -41,43 +31,41 @@ pub(crate) fn quiet(
     let rule = plan.gate.as_ref();
     let figures = [samples(i, all, found, levels), levels.and_then(|levels| course(i, all, levels, rule))];
     Some(PageQuiet {
-        answer: answer(s, hints),
+        answer: answer(s, hints).plain(),
         note: note(levels),
         parts: found.map(parts).unwrap_or_default(),
         doubts: found.iter().flat_map(|q| &q.doubts).map(|d| quiet::doubt(d, hints)).collect(),
         figures: figures.into_iter().flatten().collect(),
-        tables: [found.map(estimates), Some(probes_table(report, s))]
-            .into_iter()
-            .flatten()
-            .filter(|t| !t.rows.is_empty())
-            .collect(),
+        tables: tables(report, s),
     })
 }
 
-fn answer(s: &SeriesReport, hints: &Hints) -> String {
+/// The corrected time, or why there is none.
+pub(crate) fn answer(s: &SeriesReport, hints: &Hints) -> Cell {
     match &s.quiet {
-        Some(Ok(q)) => {
-            let scale = scale(q);
-            let text = |ns: f64| scale.value(ns).unwrap_or_else(|| ABSENT.to_owned());
-            let unit = scale.unit;
-            format!(
-                "CPU time on the quiet machine: {} {unit}, 95% interval {} to {}; {} (uncorrected {} {unit}).",
-                text(q.value),
-                text(q.interval.low),
-                text(q.interval.high),
-                quiet::corrected_by(q, "−"),
-                text(q.uncorrected)
-            )
-        }
+        Some(Ok(q)) => Cell::text("CPU time on the quiet machine: ")
+            .and(corrected(q))
+            .and(format!("; {} (uncorrected ", quiet::corrected_by(q, "−")))
+            .and(uncorrected(q))
+            .and(")."),
         Some(Err(why)) => match quiet::refusal(why) {
             Some(reason) => {
                 let advice = quiet::advice(why, hints).map_or_else(String::new, |a| format!("; {a}"));
-                format!("The CPU time is {reason}{advice}.")
+                format!("The CPU time is {reason}{advice}.").into()
             }
-            None => "The CPU time is not corrected, as was asked.".to_owned(),
+            None => "The CPU time is not corrected, as was asked.".into(),
         },
-        None => "The CPU time is not corrected.".to_owned(),
+        None => "The CPU time is not corrected.".into(),
     }
+}
+
+fn corrected(q: &QuietTime) -> Figure {
+    let spread = Some(q.value * q.residual);
+    Figure::new(Unit::Time, q.value).with_spread(spread).with_interval(&Ok(q.interval.clone()))
+}
+
+fn uncorrected(q: &QuietTime) -> Cell {
+    Cell::figure(Figure { digits: Some(q.value * q.residual), ..Figure::new(Unit::Time, q.uncorrected) })
 }
 
 fn note(levels: Option<&QuietLevels>) -> String {
@@ -87,10 +75,6 @@ fn note(levels: Option<&QuietLevels>) -> String {
         Some(l) => format!("{what} The quiet machine is known from {}.", plural(l.wakes, "wake-up")),
         None => format!("{what} No quiet machine is known yet, so that the probes' course cannot be drawn."),
     }
-}
-
-fn scale(q: &QuietTime) -> TimeScale {
-    TimeScale::of(q.value, Some(q.value * q.residual), None)
 }
 
 /// What each cause takes from the time.
@@ -104,10 +88,21 @@ fn parts(q: &QuietTime) -> Vec<PageQuietPart> {
     q.parts.iter().filter(|(_, log)| log.is_finite()).map(part).collect()
 }
 
+/// `clock of the core −1.9 %, sibling hyper-thread −0.7 %`.
+pub(crate) fn parts_text(q: &QuietTime) -> String {
+    parts(q).iter().map(|part| format!("{} {}", part.title, part.text)).collect::<Vec<_>>().join(", ")
+}
+
+/// The correction, and what gate and probes did; none without probes.
+pub(crate) fn tables(report: &RunReport, s: &SeriesReport) -> Vec<Table> {
+    let found = s.quiet.as_ref().and_then(|q| q.as_ref().ok());
+    let all = [found.map(estimates), s.probes.as_ref().map(|summary| probes_table(report, summary))];
+    all.into_iter().flatten().filter(|t| !t.rows.is_empty()).collect()
+}
+
 fn estimates(q: &QuietTime) -> Table {
     let columns = [
-        ">corrected",
-        ">95% interval",
+        "corrected ± residual [95%]",
         ">uncorrected",
         ">residual",
         ">held-out error",
@@ -121,32 +116,17 @@ fn estimates(q: &QuietTime) -> Table {
          predict, with the correction and without it.",
         &columns,
     );
-    let scale = scale(q);
-    let text = |ns: f64| scale.value(ns).map_or_else(|| ABSENT.to_owned(), |v| format!("{v} {}", scale.unit));
-    t.row(
-        vec![
-            text(q.value),
-            format!("{} to {}", text(q.interval.low), text(q.interval.high)),
-            text(q.uncorrected),
-            percent(q.residual),
-            percent(q.held_out.corrected),
-            percent(q.held_out.plain),
-            q.samples.to_string(),
-            quiet::prior(q.prior).to_owned(),
-        ],
-        Vec::new(),
-    );
+    let shares = [q.residual, q.held_out.corrected, q.held_out.plain].map(|share| Cell::of(Unit::Share, share));
+    let rest = [Cell::count(q.samples), Cell::text(quiet::prior(q.prior))];
+    t.row([corrected(q).into(), uncorrected(q)].into_iter().chain(shares).chain(rest), Vec::new());
     t
 }
 
-fn probes_table(report: &RunReport, s: &SeriesReport) -> Table {
+fn probes_table(report: &RunReport, summary: &ProbesSummary) -> Table {
     let mut t = Table::new("Gate and probes", "Of all counted samples.", &["what", "how much"]);
-    let Some(summary) = &s.probes else { return t };
-    for (name, items) in
-        [("gate", quiet::gate(summary, quiet::wants_gate(report), time)), ("probes", quiet::cost(summary, time))]
-    {
-        if let Some(items) = items {
-            t.row(vec![name.to_owned(), items.join(", ")], Vec::new());
+    for (name, cell) in [("gate", quiet::gate(summary, quiet::wants_gate(report))), ("probes", quiet::cost(summary))] {
+        if let Some(cell) = cell {
+            t.row([Cell::text(name), cell], Vec::new());
         }
     }
     t
@@ -292,7 +272,7 @@ mod tests {
         let page = made(&quiet_fixtures::one(), &quiet_fixtures::samples()).unwrap();
         assert_eq!(
             page.answer,
-            "CPU time on the quiet machine: 286.40 ms, 95% interval 285.90 to 286.90; corrected by −2.6 % (uncorrected 294.10 ms)."
+            "CPU time on the quiet machine: 286.40 ms ± 0.40 [285.90, 286.90]; corrected by −2.6 % (uncorrected 294.10 ms)."
         );
         let [samples, course] = page.figures.as_slice() else { panic!("{:?}", page.figures) };
         assert_eq!(titles(samples), ["as measured", "corrected", "corrected value"]);

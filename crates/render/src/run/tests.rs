@@ -1,6 +1,7 @@
 use crate::documents::list;
+use crate::run::sheet::{self, DrawnSamples};
 use crate::run::terminal::report::run_report;
-use crate::run::{csv, hyperfine, json, page};
+use crate::run::{csv, hyperfine, json};
 use crate::run::{fixtures, quiet_fixtures};
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -172,7 +173,7 @@ fn trouble() {
 fn order_of_rows() {
     let numbers = |sort| {
         let text = run_report(&fixtures::three(), &Style { sort, ..style(120) });
-        let first = |l: &str| l.split("  ").next().unwrap_or_default().to_owned();
+        let first = |l: &str| l.trim_start().split("  ").next().unwrap_or_default().to_owned();
         text.lines().skip(1).take(3).map(first).collect::<Vec<_>>()
     };
     let (one, two, three) = ("sort -n big.txt", "sort -n --parallel=8 big.txt", "gsort -n big.txt");
@@ -534,7 +535,8 @@ fn no_sample_number_is_too_large() {
     let mut samples = fixtures::samples();
     samples.iter_mut().for_each(|s| s.index = u32::MAX);
     let Ok(shown) = ShownRun::read(&r.run, samples.as_slice());
-    let page = page::run(&r, &shown, &[], &fixtures::hints(), &TimeZone::UTC, String::new());
+    let drawn = DrawnSamples { shown: &shown, clusters: &[] };
+    let page = sheet::run(&r, Some(drawn), &fixtures::hints(), &TimeZone::UTC, String::new()).into_page();
     assert!(serde_json::to_string(&page).unwrap().contains("4294967296"), "numbers are shown from 1");
     assert!(run_report(&r, &Style { full: true, ..style(100) }).contains("4294967296"));
 }

@@ -10,6 +10,7 @@ use crate::run::imported;
 use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::run::report::duals::duals;
 use tarebench::core::run::shown::ShownRun;
+use tarebench::render::run::sheet::{self, DrawnSamples};
 use tarebench::report::hints::Hints;
 use tarebench::run::session;
 use tarebench::run::session::StorePlace;
@@ -40,7 +41,8 @@ fn page(store: &dyn Store, id: Id, hints: &Hints) -> Result<DocumentPage, PageEr
     }
     let (report, shown) = (stored.report()?, ShownRun::read(&stored.run, &stored.samples)?);
     let found = duals(&stored.run, &shown);
-    Ok(tarebench::render::run::page::run(&report, &shown, &found, hints, &clock::zone(), foot()).into())
+    let drawn = DrawnSamples { shown: &shown, clusters: &found };
+    Ok(sheet::run(&report, Some(drawn), hints, &clock::zone(), foot()).into_page().into())
 }
 
 fn resume(store: Box<dyn Store>, id: Id, how: &ResumeRequest<'_>) -> Result<Exit, Failure> {

@@ -2,13 +2,17 @@
 
 use crate::compare::names::names;
 use crate::compare::{answer, design, rows, several};
-use crate::run::metrics;
-use crate::run::terminal::{account, lines, quiet, warnings};
+use crate::run::terminal::{lines, quiet, warnings};
+use crate::run::{account, counters, metrics, quiet as corrected};
 use tarebench_core::documents::head::Status;
 use tarebench_core::machine::data::Standing;
 use tarebench_core::run::report::data::RunReport;
+use tarebench_report::cell::Cell;
+use tarebench_report::form::Form;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Paint;
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table;
 use tarebench_report::text;
 
 /// With more programs than this, each has a row instead of four lines.
@@ -29,12 +33,28 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     design::short_blocks(page, report);
     design::detected(page, report);
     design::control(page, report, &names);
-    metrics::section(page, report, &names);
+    printed(page, report, &names);
     accounts(page, report, &names);
     // The lines of a program say why it has no sample; a row of the table does not.
     warnings::section(page, report, &names, count <= SECTIONS);
     quiet::hint(page, report);
     status(page, report);
+}
+
+/// What the programs printed, as far as the plan asks for it.
+fn printed(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
+    let titles: Vec<Cell> = names.iter().map(Cell::foreign).collect();
+    let note = metrics::alone(report).map(Cell::text).unwrap_or_default();
+    let table = Table { title: Cell::empty(), note, ..metrics::table(report, &titles) };
+    if table.rows.is_empty() {
+        return;
+    }
+    terminal_table::draw(page, &table);
+    let mark = (Paint::Warn, format!("{} ", page.g.warning));
+    for line in metrics::missing(report, &titles) {
+        page.hang(std::slice::from_ref(&mark), Paint::Warn, &line.write(&Form::terminal(page.style)));
+    }
+    page.gap();
 }
 
 /// The accounts of all programs, if requested.
@@ -47,7 +67,15 @@ fn accounts(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
         if report.series.len() > 1 {
             page.title(name);
         }
-        account::field(page, s);
+        for (label, said) in account::without(s) {
+            page.field(label, &said.write(&Form::terminal(page.style)));
+        }
+        if let Some(why) = s.counters.absent() {
+            page.field("counters", &page.style.prose(&why.to_string()));
+        }
+        for table in account::tables(s).into_iter().chain(counters::table(s)) {
+            terminal_table::draw(page, &table);
+        }
     }
     page.gap();
 }
@@ -61,7 +89,7 @@ fn status(page: &mut ScreenText<'_>, report: &RunReport) {
         Status::Interrupted => ", interrupted",
     };
     let run = if run.id > 0 { format!("run {}{state}", run.id) } else { format!("not stored{state}") };
-    let run = format!("{run}{}", quiet::kept_to(report));
+    let run = corrected::kept_to(report).map_or(run.clone(), |cpus| format!("{run}, {cpus}"));
     let p = &report.protocol;
     let held = p.steps.iter().filter(|s| s.standing == Standing::Held).count();
     let version = if p.reached == 0 { "no EMP version".to_owned() } else { format!("EMPv{}", p.reached) };

@@ -1,15 +1,16 @@
 //! One program in four lines: what it is, elapsed time, CPU time, net time; with probes, a fifth: the time on the quiet machine.
 
-use crate::compare::names::{command as command_of, is_named};
+use crate::compare::names::{command, is_named};
 use crate::compare::rows::{main, ranked};
 use crate::run::terminal::added;
 use crate::run::terminal::failed::execution;
 use crate::run::terminal::quiet;
-use crate::words::scale;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
 use tarebench_core::sample::data::Outcome;
 use tarebench_core::statistics::intervals::NoInterval;
+use tarebench_report::form::Form;
+use tarebench_report::number::TimeScale;
 use tarebench_report::screen::{ScreenText, StyledSpan};
 use tarebench_report::style::Paint;
 use tarebench_report::text;
@@ -37,6 +38,11 @@ struct MeasuredLine {
     mean: String,
     interval: String,
     rest: String,
+}
+
+/// The scale of a row.
+fn scale(page: &ScreenText<'_>, m: &MeasureReport) -> TimeScale {
+    TimeScale::of(m.mean, m.std_dev, page.style.unit)
 }
 
 /// Draws the programs, columns aligned over all of them.
@@ -203,8 +209,8 @@ fn corrected(page: &ScreenText<'_>, s: &SeriesReport, room: Room, whole: usize) 
 
 fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[String]) {
     let Some(s) = report.series.get(index) else { return };
-    let command = command_of(page, s);
-    let named = ranked(report).len() > 1 || is_named(page, s);
+    let command = shown_command(page, s);
+    let named = ranked(report).len() > 1 || is_named(s);
     let name = names.get(index).filter(|n| named && !text_is_same(n, &command));
     let shown = shown(report);
     let wide = shown.iter().filter_map(|(i, _)| names.get(*i)).map(|n| text::columns(n)).max();
@@ -220,7 +226,7 @@ fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[
     let note = notes.iter().find(|n| left(n) >= enough).or(notes.last()).cloned().unwrap_or_default();
     let command = text::cut_middle(&command, left(&note).max(6), page.g.dots).into_owned();
     // The notes of several programs stand below each other where there is room.
-    let longest = shown.iter().map(|(_, s)| text::columns(&command_of(page, s))).max().unwrap_or(0);
+    let longest = shown.iter().map(|(_, s)| text::columns(&shown_command(page, s))).max().unwrap_or(0);
     let column = longest.min(left(&note)).max(text::columns(&command));
     let pad = " ".repeat(column - text::columns(&command) + 2);
     let paint = match main(s) {
@@ -229,6 +235,10 @@ fn header(page: &mut ScreenText<'_>, report: &RunReport, index: usize, names: &[
     };
     let command_paint = if lead.is_empty() { Paint::Title } else { Paint::Plain };
     page.line(&[(Paint::Title, lead), (command_paint, command), (Paint::Plain, pad), (paint, note)]);
+}
+
+fn shown_command(page: &ScreenText<'_>, s: &SeriesReport) -> String {
+    command(s).write(&Form::terminal(page.style))
 }
 
 fn text_is_same(a: &str, b: &str) -> bool {

@@ -1,11 +1,7 @@
-pub mod account;
 pub mod added;
 pub mod brief;
-pub mod conditions;
-pub mod discards;
 pub mod failed;
 pub mod lines;
-pub mod program;
 pub(crate) mod quiet;
 pub mod report;
 pub(crate) mod warnings;

@@ -1,15 +1,16 @@
-//! The time on the quiet machine: one line of the default output, and a field of the full one.
+//! The time on the quiet machine: one line of the default output.
 
 use crate::run::hints::speed_varies;
 use crate::run::quiet;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::quiet::data::{NoQuietTime, QuietTime};
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
+use tarebench_report::form::Form;
 use tarebench_report::number::TimeScale;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Paint;
 use tarebench_report::text;
-use tarebench_report::words::{interval, plural, time, value};
+use tarebench_report::words::{interval, time, value};
 
 /// How the times of a corrected value are written: as exact as what the correction leaves of the scatter.
 pub(crate) fn scale(page: &ScreenText<'_>, q: &QuietTime) -> TimeScale {
@@ -58,7 +59,7 @@ pub(crate) fn instead(page: &ScreenText<'_>, report: &RunReport, s: &SeriesRepor
     match &s.quiet {
         Some(Ok(_)) => None,
         Some(Err(why)) if *why != NoQuietTime::NotAsked => refused(page, why, room),
-        _ => Some(quiet::gate(s.probes.as_ref()?, quiet::wants_gate(report), |ns| time(page, ns))?.join(", ")),
+        _ => Some(quiet::gate(s.probes.as_ref()?, quiet::wants_gate(report))?.write(&Form::terminal(page.style))),
     }
 }
 
@@ -98,61 +99,6 @@ fn row(page: &ScreenText<'_>, q: &QuietTime, room: usize) -> String {
     if rest.is_empty() { head } else { format!("{head}   {rest}") }
 }
 
-/// Everything about the corrected time, the gate and the probes.
-pub(crate) fn field(page: &mut ScreenText<'_>, report: &RunReport, s: &SeriesReport) {
-    match &s.quiet {
-        Some(Ok(q)) => corrected(page, q),
-        Some(Err(why)) => {
-            if let Some(reason) = quiet::refusal(why) {
-                let reason = page.style.prose(&reason);
-                page.painted_field("quiet", Paint::Warn, &reason);
-                if let Some(advice) = quiet::advice(why, &page.style.hints) {
-                    let advice = page.style.prose(&advice);
-                    page.painted_field("", Paint::Dim, &advice);
-                }
-            }
-        }
-        None => {}
-    }
-    let Some(summary) = &s.probes else { return };
-    if let Some(items) = quiet::gate(summary, quiet::wants_gate(report), |ns| time(page, ns)) {
-        page.field_items("gate", &items);
-    }
-    if let Some(items) = quiet::cost(summary, |ns| time(page, ns)) {
-        page.field_items("probes", &items);
-    }
-}
-
-fn corrected(page: &mut ScreenText<'_>, q: &QuietTime) {
-    let scale = scale(page, q);
-    let unit = scale.unit.sign(page.style.unicode);
-    let pm = page.g.plus_minus;
-    let figures = [
-        format!("{} {unit} {pm} {}", value(page, scale, q.value), value(page, scale, spread(q))),
-        format!("95% {}", interval(page, scale, &q.interval)),
-        format!("uncorrected {} {unit}", value(page, scale, q.uncorrected)),
-        plural(q.samples, "sample"),
-    ];
-    page.field_items("quiet", &figures);
-    let mut parts = vec![quiet::corrected_by(q, page.g.minus)];
-    let decimals = quiet::change_decimals(quiet::change(q));
-    parts.extend(q.parts.iter().map(|(cause, log)| {
-        format!("{} {} %", quiet::cause_in_full(*cause), quiet::signed((-log).exp_m1(), decimals, page.g.minus))
-    }));
-    page.field_items("", &parts);
-    let percent = |share: f64| tarebench_report::number::percent(share).unwrap_or_else(|| page.g.absent.to_owned());
-    let errors = [
-        format!("residual {}", percent(q.residual)),
-        format!("held-out error {}, uncorrected {}", percent(q.held_out.corrected), percent(q.held_out.plain)),
-    ];
-    page.field_items("", &errors);
-    page.field("", &format!("coefficients from {}", quiet::prior(q.prior)));
-    for doubt in &q.doubts {
-        let text = page.style.prose(&quiet::doubt(doubt, &page.style.hints));
-        page.painted_field("", Paint::Warn, &text);
-    }
-}
-
 /// One line on the machine's speed, where that varies and no probes ran.
 pub(crate) fn hint(page: &mut ScreenText<'_>, report: &RunReport) {
     let measured = report.series.iter().any(|s| s.pt.value().is_some());
@@ -163,17 +109,6 @@ pub(crate) fn hint(page: &mut ScreenText<'_>, report: &RunReport) {
     if let Some(text) = page.style.hints.phrase(&Hint::Quiet) {
         let text = page.style.prose(&text);
         page.hang(&[], Paint::Dim, &text);
-    }
-}
-
-/// `, on CPU 1`: probes are only of the CPUs that the programs were kept to.
-pub(crate) fn kept_to(report: &RunReport) -> String {
-    let plan = &report.run.plan;
-    match plan.cpus.as_slice() {
-        [] => String::new(),
-        _ if plan.probes.is_none() => String::new(),
-        [cpu] => format!(", on CPU {cpu}"),
-        several => format!(", on {} CPUs", several.len()),
     }
 }
 
@@ -297,14 +232,13 @@ mod tests {
         let text = drawn(&quiet_fixtures::two(), 140, true);
         let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for said in [
-            "quiet 286.40 ms ± 0.40 · 95% [285.90, 286.90] · uncorrected 294.10 ms · 10 samples",
-            "corrected by −2.6 % · clock of the core −1.9 % · sibling hyper-thread −0.7 % · kernel's paths 0.0 %",
-            "residual 0.14 % · held-out error 0.16 %, uncorrected 2.1 %",
-            "coefficients from earlier runs of this program",
+            "286.40 ms ± 0.40 [285.90, 286.90]; corrected by −2.6 % (uncorrected 294.10 ms).",
+            "correction clock of the core −1.9 %, sibling hyper-thread −0.7 %, kernel's paths 0.0 %",
+            "286.40 ms ± 0.40 [285.90, 286.90] 294.10 ms 0.14 % 0.16 % 2.1 % 10 earlier runs of this program",
             "coefficients of 0.61 in sum",
             "In 3 samples the hypervisor took CPU time from the machine",
-            "gate 42 pauses in 10 samples · paused for 1.36 s · waited 210 ms before the starts · limit reached in 1 sample",
-            "probes 2.10 ms of CPU time a sample · 1432 wake-ups, 3 of them late",
+            "gate 42 pauses in 10 samples, paused for 1.36 s, waited 210 ms before the starts, limit reached in 1 sample",
+            "probes 2.10 ms of CPU time a sample, 1432 wake-ups, 3 of them late",
             "not corrected: it used 1.9 CPUs, and probes ran on 1",
             "kept on CPU 1, with probes",
         ] {
