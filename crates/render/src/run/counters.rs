@@ -2,6 +2,8 @@
 
 use crate::counted::summary;
 use crate::printed::cells;
+use crate::run::csv_cells;
+use crate::run::csv_cells::NamedCell;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::counters::{CounterSummary, CountersReport};
 use tarebench_core::run::report::data::{RunReport, SeriesReport};
@@ -78,52 +80,26 @@ fn head(counter: Counter) -> String {
     counter.name().replace(":u", "_user").replace(":k", "_kernel").replace('-', "_")
 }
 
-/// What CSV has of each counter of a program, after `counter_NAME_`.
-const COLUMNS: [&str; 10] = [
-    "mean",
-    "stddev",
-    "median",
-    "median_low",
-    "median_high",
-    "samples",
-    // The least share of the time in which it was counted; empty where it was counted all the time.
-    "scaled_from",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-];
-
-/// The headings of [`series_cells`].
-pub(crate) fn series_heads(report: &RunReport) -> Vec<String> {
-    let heads_of = |counter: Counter| COLUMNS.map(|c| format!("counter_{}_{c}", head(counter)));
-    if counted(report) { Counter::ALL.into_iter().flat_map(heads_of).collect() } else { Vec::new() }
-}
-
 /// The figures of a program's counters, empty where absent.
-pub(crate) fn series_cells(report: &RunReport, series: usize) -> Vec<String> {
+pub(crate) fn series_cells(report: &RunReport, series: usize) -> Vec<NamedCell> {
     if !counted(report) {
         return Vec::new();
     }
     let s = report.series.get(series);
     let compared = report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == series);
     let cells_of = |counter: Counter| {
+        let key = format!("counter_{}", head(counter));
         let c = s.and_then(|s| summary(s, counter));
         let f = c.and_then(|c| c.figures.value());
-        let r = compared.and_then(|c| c.counters.iter().find(|r| r.counter == counter));
-        let median = f.and_then(|f| f.median_interval.as_ref().ok());
-        let ratio = r.and_then(|r| r.interval.as_ref().ok());
-        [
-            cell(f, |f| exact(f.mean)),
-            cell(f.and_then(|f| f.std_dev), exact),
-            cell(f, |f| exact(f.median)),
-            cell(median, |i| exact(i.low)),
-            cell(median, |i| exact(i.high)),
-            cell(f, |f| f.values.to_string()),
-            cell(c.and_then(|c| c.scaled), |s| exact(s.least)),
-            cell(r, |r| exact(r.ratio)),
-            cell(ratio, |i| exact(i.low)),
-            cell(ratio, |i| exact(i.high)),
-        ]
+        let mut row = csv_cells::figures(&key, f);
+        row.extend([
+            (format!("{key}_samples"), cell(f, |f| f.values.to_string())),
+            // The least share of the time in which it was counted; empty where it was counted all the time.
+            (format!("{key}_scaled_from"), cell(c.and_then(|c| c.scaled), |s| exact(s.least))),
+        ]);
+        let ratio = compared.and_then(|c| c.counters.iter().find(|r| r.counter == counter));
+        row.extend(csv_cells::estimate(&format!("{key}_ratio"), ratio.map(|r| (r.ratio, &r.interval))));
+        row
     };
     Counter::ALL.into_iter().flat_map(cells_of).collect()
 }

@@ -1,6 +1,7 @@
 //! CSV tables: one row per program, or one per sample. An empty cell is an absent value.
 
-use crate::run::duet_csv::{COMPARED, compared};
+use crate::run::csv_cells::{NamedCell, named};
+use crate::run::duet_csv::compared;
 use crate::run::{counters, metrics, quiet_csv};
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -8,7 +9,7 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
-use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport};
+use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, Resources, RunReport};
 use tarebench_core::run::samples::SampleSource;
 use tarebench_core::sample::account::Ledger;
 use tarebench_core::sample::cgroup_limits::Waits;
@@ -19,48 +20,6 @@ use tarebench_report::csv::secs;
 use tarebench_report::csv::{number, text, write};
 use tarebench_report::error::{RenderError, SamplesError};
 use tarebench_report::text::escape;
-
-const SERIES: [&str; 35] = [
-    // As hyperfine has them: seconds, of elapsed time.
-    "command",
-    "mean",
-    "stddev",
-    "median",
-    "user",
-    "system",
-    "min",
-    "max",
-    // Tare's own, seconds.
-    "et_relative_error",
-    "et_retained",
-    "et_discarded_cutoff",
-    "et_discarded_sigma",
-    "pt_mean",
-    "pt_stddev",
-    "pt_relative_error",
-    "pt_median",
-    "pt_min",
-    "pt_max",
-    "net_mean",
-    "net_stddev",
-    "net_relative_error",
-    "net_median",
-    // Where the elapsed time went; these add up to it.
-    "account_net",
-    "account_launch",
-    "account_interrupts",
-    "account_softirqs",
-    "account_stolen",
-    "account_waited",
-    "account_asleep",
-    "account_reap",
-    "account_unattributed",
-    // Counts, of PT.
-    "samples",
-    "retained",
-    "discarded_cutoff",
-    "discarded_sigma",
-];
 
 const SAMPLES: [&str; 56] = [
     "series",
@@ -130,11 +89,6 @@ fn parameter_names(report: &RunReport) -> BTreeSet<&str> {
     report.series.iter().flat_map(|s| s.program.parameters.keys().map(String::as_str)).collect()
 }
 
-fn header(fixed: &[&str], metrics: Vec<String>, parameters: &BTreeSet<&str>) -> Vec<String> {
-    let fixed = fixed.iter().map(|s| (*s).to_owned()).chain(metrics);
-    fixed.chain(parameters.iter().map(|p| format!("parameter_{}", escape(p)))).collect()
-}
-
 /// One row per program: hyperfine's columns first, then PT's and the discards, then the ratios to the reference, then
 /// what the programs printed, what was counted of them where anything was, then the parameters.
 ///
@@ -145,53 +99,65 @@ fn header(fixed: &[&str], metrics: Vec<String>, parameters: &BTreeSet<&str>) -> 
 pub fn series(report: &RunReport) -> Result<String, RenderError> {
     let parameters = parameter_names(report);
     let printed = metrics::names(report);
-    let heads = metrics::series_columns(&printed).into_iter().chain(counters::series_heads(report));
-    let heads = heads.chain(quiet_csv::series_heads(report)).collect();
-    let mut rows = vec![header(&[&SERIES[..], &COMPARED].concat(), heads, &parameters)];
-    for (i, s) in report.series.iter().enumerate() {
-        let (et, pt, net) = (s.et.value(), s.pt.value(), s.net.value());
-        let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
-        let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
-        let reading = |r: &Reading<f64>| cell(r.value(), |v| secs(*v));
-        let mut row = vec![
-            text(&s.program.label),
-            time(et, |m| m.mean),
-            cell(et.and_then(|m| m.std_dev), secs),
-            time(et, |m| m.median),
-            reading(&s.resources.user),
-            reading(&s.resources.system),
-            time(et, |m| m.min),
-            time(et, |m| m.max),
-            cell(et.and_then(|m| m.relative_error), number),
-            count(et, |m| m.retained),
-            count(et, |m| m.discarded_by_cutoff),
-            count(et, |m| m.discarded_by_sigma),
-            time(pt, |m| m.mean),
-            cell(pt.and_then(|m| m.std_dev), secs),
-            cell(pt.and_then(|m| m.relative_error), number),
-            time(pt, |m| m.median),
-            time(pt, |m| m.min),
-            time(pt, |m| m.max),
-            time(net, |m| m.mean),
-            cell(net.and_then(|m| m.std_dev), secs),
-            cell(net.and_then(|m| m.relative_error), number),
-            time(net, |m| m.median),
-        ];
-        row.extend(ACCOUNT.iter().map(|kinds| cell(s.account.value().and_then(|a| spent(a, kinds)), secs)));
-        row.extend([
-            count(pt, |m| m.samples),
-            count(pt, |m| m.retained),
-            count(pt, |m| m.discarded_by_cutoff),
-            count(pt, |m| m.discarded_by_sigma),
-        ]);
-        row.extend(compared(report, i));
-        row.extend(metrics::series_cells(report, i, &printed));
-        row.extend(counters::series_cells(report, i));
-        row.extend(quiet_csv::series_cells(report, s));
-        row.extend(parameters.iter().map(|p| cell(s.program.parameters.get(*p), |v| text(v))));
-        rows.push(row);
-    }
-    write(rows)
+    let row = |i: usize| program(report, i, &printed, &parameters);
+    // The names do not depend on the program.
+    let heads = row(usize::MAX).into_iter().map(|(name, _)| name).collect();
+    let cells = |i: usize| row(i).into_iter().map(|(_, cell)| cell).collect();
+    write([heads].into_iter().chain((0..report.series.len()).map(cells)).collect())
+}
+
+/// The cells of a program by its position; empty ones if there is none.
+fn program(report: &RunReport, i: usize, printed: &[&str], parameters: &BTreeSet<&str>) -> Vec<NamedCell> {
+    let s = report.series.get(i);
+    let [et, pt, net] = [s.map(|s| &s.et), s.map(|s| &s.pt), s.map(|s| &s.net)].map(|m| m.and_then(Reading::value));
+    let time = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> f64| cell(m, |m| secs(f(m)));
+    let optional = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> Option<f64>, text: fn(f64) -> String| {
+        cell(m.and_then(f), text)
+    };
+    let count = |m: Option<&MeasureReport>, f: fn(&MeasureReport) -> u32| cell(m, |m| f(m).to_string());
+    let used = |f: fn(&Resources) -> &Reading<f64>| cell(s.and_then(|s| f(&s.resources).value()), |v| secs(*v));
+    let mut row = named([
+        // As hyperfine has them: seconds, of elapsed time.
+        ("command", cell(s, |s| text(&s.program.label))),
+        ("mean", time(et, |m| m.mean)),
+        ("stddev", optional(et, |m| m.std_dev, secs)),
+        ("median", time(et, |m| m.median)),
+        ("user", used(|r| &r.user)),
+        ("system", used(|r| &r.system)),
+        ("min", time(et, |m| m.min)),
+        ("max", time(et, |m| m.max)),
+        // Tare's own, seconds.
+        ("et_relative_error", optional(et, |m| m.relative_error, number)),
+        ("et_retained", count(et, |m| m.retained)),
+        ("et_discarded_cutoff", count(et, |m| m.discarded_by_cutoff)),
+        ("et_discarded_sigma", count(et, |m| m.discarded_by_sigma)),
+        ("pt_mean", time(pt, |m| m.mean)),
+        ("pt_stddev", optional(pt, |m| m.std_dev, secs)),
+        ("pt_relative_error", optional(pt, |m| m.relative_error, number)),
+        ("pt_median", time(pt, |m| m.median)),
+        ("pt_min", time(pt, |m| m.min)),
+        ("pt_max", time(pt, |m| m.max)),
+        ("net_mean", time(net, |m| m.mean)),
+        ("net_stddev", optional(net, |m| m.std_dev, secs)),
+        ("net_relative_error", optional(net, |m| m.relative_error, number)),
+        ("net_median", time(net, |m| m.median)),
+    ]);
+    let account = s.and_then(|s| s.account.value());
+    row.extend(ACCOUNT.map(|(name, kinds)| (name.to_owned(), cell(account.and_then(|a| spent(a, kinds)), secs))));
+    row.extend(named([
+        // Counts, of PT.
+        ("samples", count(pt, |m| m.samples)),
+        ("retained", count(pt, |m| m.retained)),
+        ("discarded_cutoff", count(pt, |m| m.discarded_by_cutoff)),
+        ("discarded_sigma", count(pt, |m| m.discarded_by_sigma)),
+    ]));
+    row.extend(compared(report, i));
+    row.extend(printed.iter().flat_map(|name| metrics::series_cells(report, i, name)));
+    row.extend(counters::series_cells(report, i));
+    row.extend(quiet_csv::series_cells(report, s));
+    let value = |p: &&str| cell(s.and_then(|s| s.program.parameters.get(*p)), |v| text(v));
+    row.extend(parameters.iter().map(|p| (format!("parameter_{}", escape(p)), value(p))));
+    row
 }
 
 /// One row per sample, warm-ups included: raw readings in nanoseconds, `index` and `series` from 0.
@@ -219,8 +185,10 @@ pub fn write_samples<S: SampleSource + ?Sized>(
     let printed = metrics::names(report);
     let mut w = ::csv::WriterBuilder::new().from_writer(out);
     let heads = printed.iter().map(|name| format!("metric_{}", escape(name)));
-    let heads = heads.chain(counters::sample_heads(report)).chain(quiet_csv::sample_heads(report)).collect();
-    let mut written = w.write_record(header(&SAMPLES, heads, &parameters));
+    let heads = heads.chain(counters::sample_heads(report)).chain(quiet_csv::sample_heads(report));
+    let heads = SAMPLES.iter().map(|name| (*name).to_owned()).chain(heads);
+    let heads = heads.chain(parameters.iter().map(|p| format!("parameter_{}", escape(p))));
+    let mut written = w.write_record(heads.collect::<Vec<_>>());
     let read = samples.each(&mut |s| {
         let series = report.series.get(s.series as usize);
         let mut row = identity(s, series.map_or("", |r| &r.program.label));
@@ -251,17 +219,17 @@ fn by_sample(discards: &[Discard]) -> SampleDiscards<'_> {
     discards.iter().map(|d| ((d.index, d.measure), &d.reason)).collect()
 }
 
-/// The kinds of entries that the columns `account_…` sum.
-const ACCOUNT: [&[EntryKind]; 9] = [
-    &[EntryKind::Net],
-    &[EntryKind::Launch],
-    &[EntryKind::Interrupt],
-    &[EntryKind::Softirq],
-    &[EntryKind::Stolen],
-    &[EntryKind::Preempted, EntryKind::Own, EntryKind::Waiting, EntryKind::Throttled],
-    &[EntryKind::Blocked],
-    &[EntryKind::Reap],
-    &[EntryKind::Unattributed],
+/// Where the elapsed time went; these add up to it.
+const ACCOUNT: [(&str, &[EntryKind]); 9] = [
+    ("account_net", &[EntryKind::Net]),
+    ("account_launch", &[EntryKind::Launch]),
+    ("account_interrupts", &[EntryKind::Interrupt]),
+    ("account_softirqs", &[EntryKind::Softirq]),
+    ("account_stolen", &[EntryKind::Stolen]),
+    ("account_waited", &[EntryKind::Preempted, EntryKind::Own, EntryKind::Waiting, EntryKind::Throttled]),
+    ("account_asleep", &[EntryKind::Blocked]),
+    ("account_reap", &[EntryKind::Reap]),
+    ("account_unattributed", &[EntryKind::Unattributed]),
 ];
 
 /// Nothing where it is unknown, which only steal time can be.

@@ -1,74 +1,60 @@
 //! CSV tables of comparisons: what the table of programs has of them, and one row per duet. An empty cell is an absent value.
 
 use crate::compare::sentence::verdict_word;
+use crate::run::csv_cells::{NamedCell, estimate, named};
 use std::collections::BTreeSet;
 use std::io;
 use tarebench_core::compare::duet::{Duet, DuetSide, DuetWeight};
 use tarebench_core::run::blocks::duet_times;
 use tarebench_core::run::plan::RunPlan;
-use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, RatioBasis, RunReport};
+use tarebench_core::run::report::data::{ComparedNumber, Comparison, DuetRatio, Measure, RatioBasis, RunReport};
 use tarebench_core::run::samples::SampleSource;
-use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::csv::{cell, number, text};
 use tarebench_report::error::{RenderError, SamplesError};
 use tarebench_report::text::escape;
 
-/// Of a program that is compared.
-pub(crate) const COMPARED: [&str; 27] = [
-    "reference",
-    // That of the answer: `et`, `pt`, `net`, `metric:NAME`; by `duets` or executions `alone`; program / reference.
-    "ratio_measure",
-    "ratio_basis",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "ratio_blocks",
-    "verdict",
-    // Of executions alone.
-    "et_ratio",
-    "et_ratio_low",
-    "et_ratio_high",
-    "pt_ratio",
-    "pt_ratio_low",
-    "pt_ratio_high",
-    "net_ratio",
-    "net_ratio_low",
-    "net_ratio_high",
-    // Of duets.
-    "duet_ratio",
-    "duet_ratio_low",
-    "duet_ratio_high",
-    "duets",
-    "duets_left_out",
-    "duet_overlap",
-    "duet_inflation",
-    "duet_reference_inflation",
-    "duet_detectable",
-    // `pt` or `net`.
-    "duet_measure",
-];
-
-/// The cells of [`COMPARED`] for the program of this index; empty ones if it is compared with nothing.
-pub(crate) fn compared(report: &RunReport, series: usize) -> Vec<String> {
-    let mut all = report.comparisons.iter().chain(&report.control);
-    let Some(c) = all.find(|c| c.series as usize == series) else {
-        return vec![String::new(); COMPARED.len()];
+/// What the program of this position is compared with, and how; empty cells if it is compared with nothing.
+pub(crate) fn compared(report: &RunReport, series: usize) -> Vec<NamedCell> {
+    let c = report.comparisons.iter().chain(&report.control).find(|c| c.series as usize == series);
+    let reference = c.and_then(|c| report.series.get(c.reference as usize));
+    let basis = |c: &Comparison| match c.basis {
+        RatioBasis::Alone => "alone".to_owned(),
+        RatioBasis::Duets => "duets".to_owned(),
     };
-    let reference = report.series.get(c.reference as usize).map_or("", |s| &s.program.label);
-    let basis = match c.basis {
-        RatioBasis::Alone => "alone",
-        RatioBasis::Duets => "duets",
-    };
-    let chosen = match c.number() {
+    let chosen = |c: &Comparison| match c.number() {
         None => measure(c.ratio_measure()).to_owned(),
         Some(ComparedNumber::Printed(name)) => text(&format!("metric:{name}")),
         Some(ComparedNumber::Counter(counter)) => counter.name().to_owned(),
     };
-    let mut row = vec![text(reference), chosen, basis.to_owned()];
-    row.extend(estimate(c.ratio, &c.interval));
-    row.extend([c.pairs.to_string(), verdict_word(c).to_owned()]);
-    row.extend([Measure::Et, Measure::Pt, Measure::Net].iter().flat_map(|m| by(c, *m)));
-    row.extend(by_duets(c));
+    let mut row = named([
+        ("reference", cell(reference, |s| text(&s.program.label))),
+        // That of the answer: `et`, `pt`, `net`, `metric:NAME`; by `duets` or executions `alone`; program / reference.
+        ("ratio_measure", cell(c, chosen)),
+        ("ratio_basis", cell(c, basis)),
+    ]);
+    row.extend(estimate("ratio", c.map(|c| (c.ratio, &c.interval))));
+    row.extend(named([
+        ("ratio_blocks", cell(c, |c| c.pairs.to_string())),
+        ("verdict", cell(c, |c| verdict_word(c).to_owned())),
+    ]));
+    // Of executions alone.
+    for m in [Measure::Et, Measure::Pt, Measure::Net] {
+        let found = c.and_then(|c| c.by(m)).map(|r| (r.ratio, &r.interval));
+        row.extend(estimate(&format!("{}_ratio", measure(m)), found));
+    }
+    let d = c.and_then(|c| c.duets.as_ref()?.as_ref().ok());
+    row.extend(estimate("duet_ratio", d.map(|d| (d.ratio, &d.interval))));
+    let share = |f: fn(&DuetRatio) -> Option<f64>| cell(d.and_then(f), number);
+    row.extend(named([
+        ("duets", cell(d, |d| d.used.to_string())),
+        ("duets_left_out", cell(d, |d| d.left_out.to_string())),
+        ("duet_overlap", share(|d| d.overlap)),
+        ("duet_inflation", share(|d| d.inflation[0])),
+        ("duet_reference_inflation", share(|d| d.inflation[1])),
+        ("duet_detectable", share(|d| d.detectable)),
+        // `pt` or `net`.
+        ("duet_measure", cell(d, |d| measure(d.measure).to_owned())),
+    ]));
     row
 }
 
@@ -78,25 +64,6 @@ fn measure(m: Measure) -> &'static str {
         Measure::Pt => "pt",
         Measure::Net => "net",
     }
-}
-
-fn estimate(ratio: f64, interval: &Result<Interval, NoInterval>) -> [String; 3] {
-    let bounds = interval.as_ref().ok();
-    [number(ratio), cell(bounds, |i| number(i.low)), cell(bounds, |i| number(i.high))]
-}
-
-fn by(c: &Comparison, m: Measure) -> [String; 3] {
-    c.by(m).map(|r| estimate(r.ratio, &r.interval)).unwrap_or_default()
-}
-
-fn by_duets(c: &Comparison) -> Vec<String> {
-    let Some(Ok(d)) = &c.duets else { return vec![String::new(); 10] };
-    let [program, reference] = d.inflation;
-    let mut row = estimate(d.ratio, &d.interval).to_vec();
-    row.extend([d.used, d.left_out].map(|n| n.to_string()));
-    row.extend([d.overlap, program, reference, d.detectable].map(|share| cell(share, number)));
-    row.push(measure(d.measure).to_owned());
-    row
 }
 
 /// Of a duet.
@@ -341,7 +308,7 @@ mod tests {
     fn a_program_has_its_ratios_and_the_reference_none() {
         let report = fixtures::duets();
         let row = compared(&report, 1);
-        let found = |name: &str| row[COMPARED.iter().position(|n| *n == name).unwrap()].as_str();
+        let found = |name: &str| row.iter().find(|(n, _)| n == name).unwrap().1.as_str();
         assert_eq!(["reference", "ratio_basis", "verdict"].map(found), ["./inc 60000", "duets", "slower"]);
         assert_eq!(
             ["ratio", "ratio_low", "ratio_high", "ratio_blocks"].map(found),
@@ -351,8 +318,8 @@ mod tests {
         assert_eq!(["duet_ratio", "duets_left_out", "duet_overlap"].map(found), ["1.0083", "0", "0.97"]);
         assert_eq!((found("duet_detectable"), found("duet_measure")), ("0.0038", "pt"));
         let none = compared(&report, 0);
-        assert!(none.len() == COMPARED.len() && none.iter().all(String::is_empty));
+        assert!(none.len() == 27 && none.iter().all(|(_, cell)| cell.is_empty()));
         let alone = compared(&fixtures::three(), 1);
-        assert_eq!((alone.len(), alone[2].as_str(), alone[17].as_str()), (COMPARED.len(), "alone", ""));
+        assert_eq!((alone.len(), alone[2].1.as_str(), alone[17].1.as_str()), (27, "alone", ""));
     }
 }

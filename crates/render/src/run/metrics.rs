@@ -1,10 +1,11 @@
 //! What programs printed of themselves: numbers without a unit that tare knows.
 
 use crate::printed::{cells, figures, summary};
+use crate::run::csv_cells;
+use crate::run::csv_cells::NamedCell;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::report::metrics::{MetricRatio, MetricSummary};
 use tarebench_core::sample::data::Sample;
-use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::csv::{cell, number as exact};
 use tarebench_report::table::{Column, Table};
@@ -87,52 +88,19 @@ pub(crate) fn missing(report: &RunReport, titles: &[Cell]) -> Vec<Cell> {
     names(report).into_iter().flat_map(of_name).collect()
 }
 
-/// What CSV has of each metric of a program, after `metric_NAME_`.
-const COLUMNS: [&str; 11] = [
-    "mean",
-    "stddev",
-    "median",
-    "median_low",
-    "median_high",
-    "min",
-    "max",
-    "samples",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-];
-
-/// The headings of [`series_cells`].
-pub(crate) fn series_columns(names: &[&str]) -> Vec<String> {
-    let of_name = |name: &&str| COLUMNS.map(|c| format!("metric_{}_{c}", text::escape(name)));
-    names.iter().flat_map(of_name).collect()
-}
-
-/// The figures of a program's metrics, empty where absent.
-pub(crate) fn series_cells(report: &RunReport, series: usize, names: &[&str]) -> Vec<String> {
-    let of_name = |name: &&str| {
-        let f = report.series.get(series).and_then(|s| figures(s, name));
-        let r = ratio_of(report, series, name);
-        let bound = |i: Option<&Result<Interval, NoInterval>>, low: bool| {
-            let found = i.and_then(|i| i.as_ref().ok());
-            cell(found, |i| exact(if low { i.low } else { i.high }))
-        };
-        let (median, interval) = (f.map(|f| &f.median_interval), r.map(|r| &r.interval));
-        [
-            cell(f, |f| exact(f.mean)),
-            cell(f.and_then(|f| f.std_dev), exact),
-            cell(f, |f| exact(f.median)),
-            bound(median, true),
-            bound(median, false),
-            cell(f, |f| exact(f.min)),
-            cell(f, |f| exact(f.max)),
-            cell(f, |f| f.values.to_string()),
-            cell(r, |r| exact(r.ratio)),
-            bound(interval, true),
-            bound(interval, false),
-        ]
-    };
-    names.iter().flat_map(of_name).collect()
+/// The figures of a program's metric, empty where absent.
+pub(crate) fn series_cells(report: &RunReport, series: usize, name: &str) -> Vec<NamedCell> {
+    let key = format!("metric_{}", text::escape(name));
+    let f = report.series.get(series).and_then(|s| figures(s, name));
+    let mut row = csv_cells::figures(&key, f);
+    row.extend([
+        (format!("{key}_min"), cell(f, |f| exact(f.min))),
+        (format!("{key}_max"), cell(f, |f| exact(f.max))),
+        (format!("{key}_samples"), cell(f, |f| f.values.to_string())),
+    ]);
+    let ratio = ratio_of(report, series, name).map(|r| (r.ratio, &r.interval));
+    row.extend(csv_cells::estimate(&format!("{key}_ratio"), ratio));
+    row
 }
 
 /// What a sample printed, as it was printed.
@@ -151,6 +119,7 @@ mod tests {
     use tarebench_core::base::reading::Reading;
     use tarebench_core::run::report::metrics::MetricFigures;
     use tarebench_core::run::report::metrics::MetricSummary;
+    use tarebench_core::statistics::intervals::Interval;
     use tarebench_report::markup::Markup;
     use tarebench_report::style::{Sort, Style};
 

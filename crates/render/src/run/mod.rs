@@ -2,6 +2,7 @@ pub(crate) mod account;
 pub mod commands;
 pub(crate) mod counters;
 pub mod csv;
+pub(crate) mod csv_cells;
 pub mod duet_csv;
 #[cfg(test)]
 pub(crate) mod fixtures;

@@ -1,5 +1,6 @@
 //! The columns of probes in CSV tables; runs without probes have none. An empty cell is an absent value.
 
+use crate::run::csv_cells::{NamedCell, named};
 use crate::run::quiet;
 use tarebench_core::quiet::data::QuietTime;
 use tarebench_core::quiet::features::features;
@@ -7,18 +8,6 @@ use tarebench_core::run::report::data::{RunReport, SeriesReport};
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::probes::{GateRecord, ProbeKind};
 use tarebench_report::csv::{cell, number, secs, text};
-
-/// Of a program: times in seconds, errors as shares.
-const SERIES: [&str; 7] = [
-    "quiet",
-    "quiet_low",
-    "quiet_high",
-    "quiet_uncorrected",
-    "quiet_residual",
-    "quiet_held_out",
-    // Why there is none.
-    "quiet_refused",
-];
 
 /// Of a sample. `quiet_ns` is its CPU time without what the probes say that the machine added.
 const SAMPLES: [&str; 8] = [
@@ -36,27 +25,26 @@ fn has_probes(report: &RunReport) -> bool {
     report.run.plan.probes.is_some()
 }
 
-pub(crate) fn series_heads(report: &RunReport) -> Vec<String> {
-    if has_probes(report) { SERIES.map(str::to_owned).to_vec() } else { Vec::new() }
-}
-
-pub(crate) fn series_cells(report: &RunReport, s: &SeriesReport) -> Vec<String> {
+/// Of a program: times in seconds, errors as shares.
+pub(crate) fn series_cells(report: &RunReport, s: Option<&SeriesReport>) -> Vec<NamedCell> {
     if !has_probes(report) {
         return Vec::new();
     }
-    let found = s.quiet.as_ref().and_then(|q| q.as_ref().ok());
-    let why = s.quiet.as_ref().and_then(|q| q.as_ref().err()).and_then(quiet::refusal);
+    let quiet = s.and_then(|s| s.quiet.as_ref());
+    let found = quiet.and_then(|q| q.as_ref().ok());
+    let why = quiet.and_then(|q| q.as_ref().err()).and_then(quiet::refusal);
     let time = |f: fn(&QuietTime) -> f64| cell(found, |q| secs(f(q)));
     let share = |f: fn(&QuietTime) -> f64| cell(found, |q| number(f(q)));
-    vec![
-        time(|q| q.value),
-        time(|q| q.interval.low),
-        time(|q| q.interval.high),
-        time(|q| q.uncorrected),
-        share(|q| q.residual),
-        share(|q| q.held_out.corrected),
-        cell(why, |why| text(&why)),
-    ]
+    named([
+        ("quiet", time(|q| q.value)),
+        ("quiet_low", time(|q| q.interval.low)),
+        ("quiet_high", time(|q| q.interval.high)),
+        ("quiet_uncorrected", time(|q| q.uncorrected)),
+        ("quiet_residual", share(|q| q.residual)),
+        ("quiet_held_out", share(|q| q.held_out.corrected)),
+        // Why there is none.
+        ("quiet_refused", cell(why, |why| text(&why))),
+    ])
 }
 
 /// The features are logarithms: how much slower the probe was than on the quiet machine.
