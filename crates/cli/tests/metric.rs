@@ -43,10 +43,10 @@ fn a_printed_number_is_stored_shown_and_exported() {
     let second = &document["report"]["series"][0]["metrics"][1];
     assert!(second["figures"]["absent"].is_object() && second["missing"] == 3, "{second:#}");
     let shown = text(&run(tare(&dir).args(["show", "1"]), 0).stdout);
-    assert!(shown.lines().any(|l| l.starts_with("rate ") && l.contains("2.50")), "{shown}");
+    assert!(shown.lines().any(|l| l.starts_with("  rate ") && l.contains("2.50")), "{shown}");
     assert!(shown.contains("bytes: absent in 3 of 3 samples"), "{shown}");
     let full = text(&run(tare(&dir).args(["show", "1", "--full"]), 0).stdout);
-    assert!(full.lines().any(|l| l.starts_with("rate ")), "{full}");
+    assert!(full.lines().any(|l| l.starts_with("  rate ")), "{full}");
     for (option, holds) in [("--export-csv", "metric_rate_mean"), ("--export-markdown", "| rate |")] {
         let out = text(&run(tare(&dir).args(["show", "1", option, "-"]), 0).stdout);
         assert!(out.contains(holds), "{option}: {out}");
@@ -190,7 +190,7 @@ fn the_verdict_can_be_by_what_programs_print() {
     assert!(said.contains("second has 1.50 times the a|b rate of first"), "{said}");
     assert!(said.contains("printed value"), "{said}");
     let table = std::fs::read_to_string(file).unwrap();
-    assert!(table.contains("| Relative (a_b rate) |") && table.contains("1.50 (1.50 … 1.50)"), "{table}");
+    assert!(table.contains(r"| Relative (`a\|b rate`) |") && table.contains("1.50 [1.50, 1.50]"), "{table}");
     // A stored run is shown by any measure, and by what it printed.
     let shown = json(tare(&dir).args(["show", "1", "--json", "--compare-by", "metric:a|b rate"]), 0);
     let comparison = &shown["report"]["comparisons"][0];

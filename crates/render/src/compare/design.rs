@@ -4,9 +4,8 @@ use crate::compare::sentence::{chosen, oriented};
 use tarebench_core::run::report::data::{ComparedNumber, Comparison, Measure, RatioBasis, RunReport};
 use tarebench_core::run::report::findings::RemarkKind;
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
-use tarebench_report::cell::Cell;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::form::Form;
-use tarebench_report::number;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Paint;
 use tarebench_report::words::plural;
@@ -20,7 +19,7 @@ pub(crate) fn detected(page: &mut ScreenText<'_>, report: &RunReport) {
             let text = format!(
                 "stopped after {}, when a difference of {} would be seen; the {interval} for {} at the results",
                 plural(*blocks, what),
-                percent(*asked),
+                Cell::of(Unit::Share, *asked),
                 plural(*looks, "look")
             );
             page.hang(&[], Paint::Dim, &text);
@@ -59,7 +58,7 @@ pub(crate) fn sentence(c: &Comparison, names: &[Cell]) -> Cell {
     let name = names.get(c.reference as usize).cloned().unwrap_or_default();
     let meaning = match &c.interval {
         Ok(i) if i.contains(1.0) => {
-            format!(", so differences below {} may be the machine's", percent(furthest(i)))
+            format!(", so differences below {} may be the machine's", Cell::of(Unit::Share, furthest(i)))
         }
         Ok(_) => ", though it should be 1".to_owned(),
         Err(NoInterval::TooFew { need, .. }) => {
@@ -80,10 +79,6 @@ pub(crate) fn sentence(c: &Comparison, names: &[Cell]) -> Cell {
 /// The larger distance from 1 of both bounds.
 fn furthest(interval: &Interval) -> f64 {
     (1.0 - interval.low).max(interval.high - 1.0)
-}
-
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| "an unknown share".to_owned())
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use tarebench_core::compare::gang::{GangMeans, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, MeasureRatio, RunReport};
 use tarebench_core::statistics::intervals::NoInterval;
-use tarebench_report::cell::Cell;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
 use tarebench_report::number::time;
@@ -103,7 +103,7 @@ pub(crate) fn gangs(c: &Comparison, unicode: bool) -> Option<DuetNote> {
         let text = |t: Nanos| time(t.as_f64(), None, unicode);
         times.as_ref().and_then(|t| Some(format!("; {what} took {}, at most {}", text(t.median)?, text(t.largest)?)))
     };
-    let own = gangs.own.and_then(number::percent).map(|share| format!("; tare used {share} of a CPU meanwhile"));
+    let own = gangs.own.map(|own| format!("; tare used {} of a CPU meanwhile", percent(own)));
     let late = match gangs.late {
         0 => None,
         n => Some(format!("; {n} times a program did not stop in time, and both ran at once")),
@@ -168,8 +168,8 @@ pub(crate) fn sentences(c: &Comparison, names: &[String], unicode: bool, hints: 
     }
 }
 
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_default()
+fn percent(share: f64) -> Cell {
+    Cell::of(Unit::Share, share)
 }
 
 fn name(names: &[String], series: u32) -> &str {
@@ -253,7 +253,7 @@ fn together(all: &[Comparison], names: &[String], hints: &Hints) -> Vec<DuetNote
     let least = || duets().filter_map(|(_, d)| d.detectable).filter(|d| d.is_finite());
     if let (Some(low), Some(high)) = (least().min_by(f64::total_cmp), least().max_by(f64::total_cmp)) {
         let (low, high) = (percent(low), percent(high));
-        let range = if low == high { low } else { format!("{low} to {high}") };
+        let range = if low.plain() == high.plain() { low.plain() } else { format!("{low} to {high}") };
         notes.push(DuetNote::plain(format!("smallest difference that the duets would show with 95% power: {range}")));
     }
     let otherwise = all.iter().filter_map(|c| Some(format!("{} {}", name(names, c.series), written(alone(c)?))));

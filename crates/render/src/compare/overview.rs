@@ -1,11 +1,10 @@
 //! The first view of a run's page: who is faster, by how much, and where the time went.
 
 use crate::compare::duets::reason;
-use crate::compare::rows::{by_measure, by_number, ordering_mean, ranked};
+use crate::compare::rows::{by_measure, by_number, mean, ordering_mean, ranked};
 use crate::compare::sentence::{Answer, BesideMeasure, Sentence, answer, spelled, verdict_word};
 use crate::compare::table::label;
 use crate::counted;
-use crate::run::program::mean;
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::plan::RunCount;
 use tarebench_core::run::report::account::{AccountReport, EntryKind};
@@ -248,7 +247,7 @@ fn note(report: &RunReport, measure: Measure) -> Cell {
     // One that was looked at while it grew has the same estimate and the interval for all looks.
     let repeated = matches!(report.run.plan.runs, RunCount::Detect { .. });
     let how = if repeated { "Hodges and Lehmann's estimate over" } else { "the median of" };
-    what.and(format!(", {how} the pairs with its 95% interval; pairs are {pairs}{duets}.{}", without(report)))
+    what.and(format!(", {how} the pairs with its 95% interval; pairs are {pairs}{duets}."))
 }
 
 /// The rows as a table.
@@ -291,7 +290,7 @@ fn verdict_cell(verdict: OverviewVerdict) -> Cell {
 const REASONS: usize = 3;
 
 /// Why there are no duets, where they would have been made.
-fn without(report: &RunReport) -> String {
+pub(crate) fn without_duets(report: &RunReport) -> Option<String> {
     let names: Vec<String> = report.series.iter().map(|s| s.program.label.clone()).collect();
     let missing = report.comparisons.iter().filter_map(|c| c.duets.as_ref()?.as_ref().err());
     let mut reasons: Vec<String> = Vec::new();
@@ -300,14 +299,10 @@ fn without(report: &RunReport) -> String {
             reasons.push(why);
         }
     }
-    match reasons.len().checked_sub(REASONS) {
-        _ if reasons.is_empty() => String::new(),
-        Some(rest) if rest > 0 => {
-            reasons.truncate(REASONS);
-            format!(" No duets: {}; and {}.", reasons.join("; "), plural(rest as u64, "other reason"))
-        }
-        _ => format!(" No duets: {}.", reasons.join("; ")),
-    }
+    let rest = reasons.len().saturating_sub(REASONS);
+    reasons.truncate(REASONS);
+    let more = if rest > 0 { format!("; and {}", plural(rest as u64, "other reason")) } else { String::new() };
+    (!reasons.is_empty()).then(|| format!("no duets: {}{more}", reasons.join("; ")))
 }
 
 /// Kinds of entries that are one part of a bar, with the name of its look.
@@ -471,20 +466,20 @@ mod tests {
     }
 
     #[test]
-    fn why_there_are_no_duets_is_in_the_note() {
+    fn why_there_are_no_duets_is_said_once() {
         let report = fixtures::ten_with_duets();
-        let note = overview(&report, None).unwrap().note.plain();
-        assert!(
-            note.ends_with("No duets: lz4 -k -c numbers.txt takes 12.0 ms of CPU time, and a duet needs 40 ms."),
-            "{note}"
+        assert_eq!(
+            without_duets(&report).unwrap(),
+            "no duets: lz4 -k -c numbers.txt takes 12.0 ms of CPU time, and a duet needs 40 ms"
         );
+        assert_eq!(without_duets(&fixtures::two()), None);
         let mut all = report.clone();
         for c in &mut all.comparisons {
             let pt = tarebench_core::base::units::Nanos::from_millis(i64::from(c.series));
             c.duets = Some(Err(tarebench_core::compare::duet::NoDuet::TooShort { series: c.series, pt }));
         }
-        let note = overview(&all, None).unwrap().note.plain();
-        assert!(note.ends_with("; and 6 other reasons."), "{note}");
+        let note = without_duets(&all).unwrap();
+        assert!(note.ends_with("; and 6 other reasons"), "{note}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{ComparedNumber, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_report::cell::{Figure, Unit};
 use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Sort;
 
@@ -69,6 +70,11 @@ pub(crate) fn order(report: &RunReport, sort: Sort) -> Vec<usize> {
     }
     rows.extend(controls);
     rows
+}
+
+/// `307 ms ± 39 [276, 334]`.
+pub(crate) fn mean(m: &MeasureReport) -> Figure {
+    Figure::new(Unit::Time, m.mean).with_spread(m.std_dev).with_interval(&m.mean_interval)
 }
 
 /// Process time, or elapsed time where there is none.

@@ -85,7 +85,7 @@ pub(crate) struct BesideMeasure {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Answer {
     /// The measures have the same verdict.
-    Agreed(Sentence, Vec<BesideMeasure>),
+    Agreed(Box<Sentence>, Vec<BesideMeasure>),
     /// Elapsed and CPU time, or duets and executions alone, differ in their verdict; of the measures the larger difference first.
     Disagreed(Vec<Sentence>),
 }
@@ -101,7 +101,8 @@ pub(crate) fn answer(report: &RunReport, c: &Comparison, names: &[Cell]) -> Answ
     };
     if let Some(number) = c.number() {
         let name = counted::name_of(number);
-        return Answer::Agreed(words.of_number(&chosen, name, counted::basis(report, c, number)), beside(None));
+        let said = words.of_number(&chosen, name, counted::basis(report, c, number));
+        return Answer::Agreed(Box::new(said), beside(None));
     }
     let own = |by| words.sentence(&chosen, by, made_of(c, c.measure));
     let in_duets = if c.net_duets() { "net CPU time in duets" } else { "CPU time in duets" };
@@ -122,7 +123,7 @@ pub(crate) fn answer(report: &RunReport, c: &Comparison, names: &[Cell]) -> Answ
     if !all.is_empty() {
         return Answer::Disagreed(all);
     }
-    Answer::Agreed(own(spelled_of(c, c.measure)), beside(Some(chosen.measure)))
+    Answer::Agreed(Box::new(own(spelled_of(c, c.measure))), beside(Some(chosen.measure)))
 }
 
 /// The ratio of the verdict; by what programs print, its measure says nothing.
@@ -266,7 +267,7 @@ mod tests {
 
     fn agreed(c: &Comparison, margin: Option<f64>) -> (Sentence, Vec<BesideMeasure>) {
         match answer(c, margin) {
-            Answer::Agreed(s, beside) => (s, beside),
+            Answer::Agreed(s, beside) => (*s, beside),
             Answer::Disagreed(s) => panic!("{s:?}"),
         }
     }

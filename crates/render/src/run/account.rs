@@ -53,7 +53,7 @@ fn note(a: &AccountReport) -> Cell {
 fn table(title: &str, note: Cell, entries: &[AccountEntry], whole: f64) -> Table {
     let mut t = Table::new(title, note, &["entry", ">time", ">share", ">times"]);
     for e in entries {
-        let share = (whole > 0.0).then(|| Cell::of(Unit::Share, e.time / whole)).unwrap_or_default();
+        let share = if whole > 0.0 { Cell::of(Unit::Share, e.time / whole) } else { Cell::empty() };
         let times = e.count.map(|n| Cell::of(Unit::Count, n)).unwrap_or_default();
         t.row([label(e), Cell::time(e.time), share, times], Vec::new());
     }

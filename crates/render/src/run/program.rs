@@ -1,13 +1,13 @@
 //! Everything that is known of one program: facts, and tables of its figures.
 
 use crate::compare::names::{command, folder, is_named};
+use crate::compare::rows::mean;
 use crate::profile::effect::process_time;
-use crate::run::terminal::failed::execution;
 use crate::run::{account, counters};
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::run::discards::DiscardReason;
-use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, SeriesReport};
+use tarebench_core::run::report::data::{Discard, FailedSample, Measure, MeasureReport, SeriesReport};
 use tarebench_core::sample::daemons::TaskKind;
 use tarebench_core::sample::data::Sample;
 use tarebench_report::cell::{Cell, Figure, Unit};
@@ -29,9 +29,13 @@ pub(crate) fn tables(s: &SeriesReport, about: Vec<(&'static str, Cell)>, all: &[
     tables
 }
 
-/// `307 ms ± 39 [276, 334]`.
-pub(crate) fn mean(m: &MeasureReport) -> Figure {
-    Figure::new(Unit::Time, m.mean).with_spread(m.std_dev).with_interval(&m.mean_interval)
+/// What it was that failed.
+pub(crate) fn execution(f: &FailedSample) -> &'static str {
+    match f {
+        FailedSample { duet: true, .. } => "duet",
+        FailedSample { warmup: true, .. } => "warm-up",
+        _ => "sample",
+    }
 }
 
 fn median(m: &MeasureReport) -> Figure {

@@ -6,7 +6,7 @@ use tarebench_core::quiet::data::{
 };
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::sample::probes::ProbeKind;
-use tarebench_report::cell::Cell;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
 use tarebench_report::words::plural;
@@ -64,8 +64,8 @@ pub(crate) fn prior(source: PriorSource) -> &'static str {
     }
 }
 
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| "an unknown share".to_owned())
+fn percent(share: f64) -> Cell {
+    Cell::of(Unit::Share, share)
 }
 
 /// By which share the time became shorter (negative) or longer through the correction.
@@ -117,8 +117,7 @@ pub(crate) fn refusal(why: &NoQuietTime) -> Option<String> {
         }
         NoQuietTime::Sleeps { share } => format!("it used its CPU for {} of its time only", percent(*share)),
         NoQuietTime::MoreCpus { used, probed } => {
-            let used = number::fixed(*used, 1).unwrap_or_else(|| "more".to_owned());
-            format!("it used {used} CPUs, and probes ran on {probed}")
+            format!("it used {} CPUs, and probes ran on {probed}", Cell::of(Unit::Count, *used))
         }
         NoQuietTime::NeverQuiet => "the machine was never seen quiet".to_owned(),
         NoQuietTime::Unseen { samples } => {
@@ -175,7 +174,7 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
             format!(
                 "The time follows the shared caches and the memory closely (coefficients of {} in sum), which other guests use, too: \
                  days later the value may differ by several per cent.",
-                number::fixed(*coefficients, 2).unwrap_or_else(|| "?".to_owned())
+                Cell::of(Unit::Count, *coefficients)
             ),
             Some(Hint::MoreSamplesOrDuet),
         ),
@@ -183,7 +182,7 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
             format!(
                 "Each pause of the gate makes the program slower (coefficient of {} for 100 pauses): the value depends on how well that \
                  is known.",
-                number::fixed(*coefficient, 2).unwrap_or_else(|| "?".to_owned())
+                Cell::of(Unit::Count, *coefficient)
             ),
             Some(Hint::WithoutGate),
         ),

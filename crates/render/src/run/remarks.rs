@@ -1,6 +1,7 @@
 //! The remarks of a report as sentences: what, and what to do. The terminal, the page and JSON say the same.
 
 use crate::compare::design;
+use crate::compare::sentence::{short, word};
 use crate::profile::doubts;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -13,8 +14,8 @@ use tarebench_core::sample::cgroup_limits::OutOfMemory;
 use tarebench_core::sample::data::Outcome;
 use tarebench_core::sample::process_time::{PtSource, Shortfall};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::hints::Hints;
-use tarebench_report::number;
 use tarebench_report::words;
 
 /// The sentences of a remark.
@@ -63,7 +64,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         Kind::Throttled { samples, of, time, cgroup } => throttled(*samples, *of, *time, cgroup),
         Kind::OutOfMemory { samples, of, first } => out_of_memory(*samples, *of, first),
         Kind::NotTrustworthy { measure, retained, of } => {
-            let what = format!("Only {retained} of {of} samples are retained for {} time", adjective(*measure));
+            let what = format!("Only {retained} of {of} samples are retained for {} time", short(*measure));
             format!("{what}: the result is not trustworthy.{}", hints.sentence(&Hint::QuietMachine))
         }
         Kind::NoTime { measure, why } => no_time(*measure, why, hints),
@@ -109,7 +110,7 @@ fn paused(samples: u32, of: u32, time: f64) -> String {
     format!(
         "The program was paused in {samples} of {of} samples, for {} in all, while the machine was busy. Elapsed time includes \
          the pauses; CPU time and net time do not.",
-        self::time(time)
+        Cell::time(time)
     )
 }
 
@@ -117,7 +118,7 @@ fn suspended(samples: &[u32], time: f64) -> String {
     format!(
         "The machine was suspended for {} during {}. Elapsed time does not include that, but caches and CPUs were cold \
          afterwards: measure again.",
-        self::time(time),
+        Cell::time(time),
         numbered(samples)
     )
 }
@@ -129,22 +130,6 @@ fn clock_set(samples: &[u32], step: f64) -> String {
         set_by(step),
         numbered(samples)
     )
-}
-
-fn time(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_else(|| "an unknown time".to_owned())
-}
-
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| "an unknown share".to_owned())
-}
-
-fn adjective(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Pt => "CPU",
-        Measure::Et => "elapsed",
-        Measure::Net => "net",
-    }
 }
 
 fn list(names: &[NameCount]) -> String {
@@ -159,7 +144,7 @@ fn numbered(samples: &[u32]) -> String {
 
 /// `forward by 2.00 s`.
 pub(crate) fn set_by(step: f64) -> String {
-    format!("{} by {}", if step < 0.0 { "back" } else { "forward" }, time(step.abs()))
+    format!("{} by {}", if step < 0.0 { "back" } else { "forward" }, Cell::time(step.abs()))
 }
 
 fn incomplete(status: Status, run: i64, counted: u64, hints: &Hints) -> String {
@@ -197,7 +182,7 @@ fn change(change: &FactorChange) -> String {
 
 fn shell_start(start: &ShellStart) -> String {
     let words: Vec<String> = start.shell.iter().map(ToString::to_string).collect();
-    let time = number::time(start.median().as_f64(), None, true).unwrap_or_default();
+    let time = Cell::time(start.median().as_f64());
     format!("`{} -c :` takes {time} (median of {} starts)", words.join(" "), start.elapsed.len())
 }
 
@@ -209,7 +194,7 @@ fn process_time_source(source: PtSource, notes: &[String]) -> String {
 
 fn replaced(samples: u32, of: u32, first: &Shortfall) -> String {
     let source = first.source.name();
-    let (counted, seen) = (time(first.counted.as_f64()), time(first.seen.as_f64()));
+    let (counted, seen) = (Cell::time(first.counted.as_f64()), Cell::time(first.seen.as_f64()));
     let why = match first.source {
         PtSource::TaskClock => {
             "It may be a program that changed its privileges (set-user-ID), at which the kernel ends that count, or many short \
@@ -226,7 +211,7 @@ fn replaced(samples: u32, of: u32, first: &Shortfall) -> String {
 }
 
 fn throttled(samples: u32, of: u32, time: f64, cgroup: &str) -> String {
-    let mean = self::time(time / f64::from(samples.max(1)));
+    let mean = Cell::time(time / f64::from(samples.max(1)));
     format!(
         "The quota of CPU time of cgroup {cgroup} was used up in {samples} of {of} samples, for {mean} of each on average: the \
          program had to wait, and elapsed time depends on the quota. Raise it (cpu.max, in cgroup v1 cpu.cfs_quota_us)."
@@ -250,22 +235,13 @@ fn by_elapsed(
     interval: &Result<Interval, NoInterval>,
     [elapsed, process]: [Verdict; 2],
 ) -> String {
-    let word = |v: Verdict| match v {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Same => "the same within the margin",
-        Verdict::Undecided => "undecided",
-    };
-    let places = number::ratio_decimals(ratio, interval.as_ref().ok().map(Interval::half_width));
-    let figure = |r: f64| number::fixed(r, places).unwrap_or_else(|| "unknown".to_owned());
-    let bounds =
-        interval.as_ref().map_or_else(|_| String::new(), |i| format!(" [{}, {}]", figure(i.low), figure(i.high)));
+    let word = |v: Verdict| if v == Verdict::Same { "the same within the margin" } else { word(v) };
     format!(
-        "By elapsed time it is {} {} program {}: ratio {}{bounds}. By CPU time: {}.",
+        "By elapsed time it is {} {} program {}: ratio {}. By CPU time: {}.",
         word(elapsed),
         if elapsed == Verdict::Same { "as" } else { "than" },
         u64::from(reference) + 1,
-        figure(ratio),
+        Cell::from(Figure::new(Unit::Ratio, ratio).with_interval(interval)),
         word(process)
     )
 }
@@ -281,21 +257,22 @@ fn failures(failed: u64, accepted: u64, samples: u64, first: &Outcome, hints: &H
 }
 
 fn no_time(measure: Measure, why: &Absent, hints: &Hints) -> String {
-    format!("There is no {} time; {why}.{}", adjective(measure), hints.sentence(&Hint::QuietMachine))
+    format!("There is no {} time; {why}.{}", short(measure), hints.sentence(&Hint::QuietMachine))
 }
 
 /// Samples to take beyond those that intervals need, since some are discarded.
 const SPARE: u32 = 4;
 
 fn no_intervals(measures: &[Measure], retained: u32, needed: u32, hints: &Hints) -> String {
-    let names: Vec<_> = measures.iter().map(|m| adjective(*m)).collect();
+    let names: Vec<_> = measures.iter().map(|m| short(*m)).collect();
     let more = hints.sentence(&Hint::Samples(needed.saturating_add(SPARE)));
     format!("No intervals of {} time: {retained} retained samples, {needed} are needed.{more}", names.join(", "))
 }
 
 fn precision(samples: u64, asked: f64, reached: Option<f64>, missed: bool, hints: &Hints) -> String {
-    let asked = percent(asked);
-    match reached.map(percent) {
+    let share = |share| Cell::of(Unit::Share, share);
+    let asked = share(asked);
+    match reached.map(share) {
         Some(reached) if !missed => {
             format!(
                 "Precision reached: after {samples} samples the 95% interval of the median is within ± {reached} \
@@ -324,7 +301,8 @@ fn detect(
         RatioBasis::Duets => words::plural(blocks, "duet"),
         RatioBasis::Alone => words::plural(blocks, "round"),
     };
-    let (asked, reached) = (percent(asked), reached.map(percent));
+    let share = |share| Cell::of(Unit::Share, share);
+    let (asked, reached) = (share(asked), reached.map(share));
     let looks = words::plural(looks, "look");
     match reached {
         Some(reached) if !missed => format!(
@@ -340,30 +318,26 @@ fn detect(
 }
 
 fn control_differs(reference: u32, ratio: f64, interval: &Interval) -> String {
-    let places = number::ratio_decimals(ratio, Some(interval.half_width()));
-    let figure = |r: f64| number::fixed(r, places).unwrap_or_else(|| "unknown".to_owned());
     format!(
-        "The control differs from program {}, which is the same program: ratio {} [{}, {}]. What causes this may also be \
+        "The control differs from program {}, which is the same program: ratio {}. What causes this may also be \
          the cause of other differences of this size.",
         u64::from(reference) + 1,
-        figure(ratio),
-        figure(interval.low),
-        figure(interval.high)
+        Cell::from(Figure::new(Unit::Ratio, ratio).with_interval(&Ok(interval.clone())))
     )
 }
 
 fn unattributed(ns: f64, share: Option<f64>) -> String {
-    let share = share.map_or_else(String::new, |s| format!(" ({})", percent(s)));
-    format!("{}{share} of the elapsed time is unattributed.", time(ns))
+    let share = share.map_or_else(String::new, |s| format!(" ({})", Cell::of(Unit::Share, s)));
+    format!("{}{share} of the elapsed time is unattributed.", Cell::time(ns))
 }
 
 fn waiting(ratio: f64, accounted: bool, daemons: &Reading<f64>, steal: &Reading<f64>) -> String {
-    let ratio = number::fixed(ratio, number::ratio_decimals(ratio, None)).unwrap_or_else(|| "many".to_owned());
+    let ratio = Cell::of(Unit::Ratio, ratio);
     if accounted {
         return format!("Elapsed time is {ratio} times CPU time; the account shows where it went.");
     }
     let part = |name: &str, r: &Reading<f64>| {
-        r.value().map_or_else(|| format!("{name} unknown"), |ns| format!("{name} {}", time(*ns)))
+        r.value().map_or_else(|| format!("{name} unknown"), |ns| format!("{name} {}", Cell::time(*ns)))
     };
     format!(
         "Elapsed time is {ratio} times CPU time: the program waited (input, output, locks, sleep) or had to wait for a \
@@ -377,8 +351,8 @@ fn steal_of(stolen: f64, share: f64) -> String {
     format!(
         "The hypervisor took {} during the samples, {} of the CPUs' time: other guests of this host share them. Compare only \
          samples of the same rounds, and repeat at another hour or on a dedicated host.",
-        time(stolen),
-        percent(share)
+        Cell::time(stolen),
+        Cell::of(Unit::Share, share)
     )
 }
 

@@ -1,6 +1,6 @@
 //! A run as a sheet: the answer, what was measured where and how, how the programs compare, and a section for each.
 
-use crate::compare::overview::{overview, plot_id, table};
+use crate::compare::overview::{overview, plot_id, table, without_duets};
 use crate::compare::table::comparison;
 use crate::compare::{design, duet_page, duets};
 use crate::run::hints::hints_of_run;
@@ -49,7 +49,9 @@ pub fn run(
     let answers = overview.as_mut().map(|o| std::mem::take(&mut o.answers)).unwrap_or_default();
     let mut notes: Vec<SheetNote> =
         overview.iter_mut().map(|o| SheetNote::new("", std::mem::take(&mut o.note))).collect();
-    if samples.is_none() {
+    if samples.is_some() {
+        notes.extend(without_duets(report).map(|why| SheetNote::new("", why)));
+    } else {
         notes.extend(duets::notes(report, hints).into_iter().map(|note| SheetNote::new("", note)));
         notes.extend(report.control.iter().map(|c| SheetNote::new("", design::sentence(c, &labels))));
     }
@@ -188,11 +190,11 @@ fn machine(report: &RunReport) -> Cell {
         Reading::Value(cpu) => Cell::text(format!("{} × ", h.cpus)).and(Cell::foreign(cpu)),
         Reading::Absent(_) => plural(h.cpus, "CPU").into(),
     };
-    let of = |text: &String| Cell::foreign(text);
+    let foreign = |text: &String| Cell::foreign(text);
     let hypervisor = h.hypervisor.value().filter(|v| *v != "none");
-    let hypervisor = hypervisor.map(|v| Cell::text("virtual (").and(of(v)).and(")"));
-    let kernel = Cell::text("Linux ").and(of(&h.kernel)).and(" ").and(of(&h.architecture));
-    let items = [Some(of(&h.name)), Some(cpus), hypervisor, Some(kernel), h.distribution.value().map(of)];
+    let hypervisor = hypervisor.map(|v| Cell::text("virtual (").and(foreign(v)).and(")"));
+    let kernel = Cell::text("Linux ").and(foreign(&h.kernel)).and(" ").and(foreign(&h.architecture));
+    let items = [Some(foreign(&h.name)), Some(cpus), hypervisor, Some(kernel), h.distribution.value().map(foreign)];
     items.into_iter().flatten().reduce(between).unwrap_or_default()
 }
 

@@ -1,5 +1,6 @@
 //! The programs that failed, one line for each.
 
+use crate::run::program::execution;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::Order;
 use tarebench_core::run::report::data::{FailedSample, RunReport, SeriesReport};
@@ -25,15 +26,6 @@ pub struct Failed {
     pub out_of_memory: bool,
     /// Its first failure was its first execution.
     pub at_once: bool,
-}
-
-/// What it was that failed.
-pub(crate) fn execution(f: &FailedSample) -> &'static str {
-    match f {
-        FailedSample { duet: true, .. } => "duet",
-        FailedSample { warmup: true, .. } => "warm-up",
-        _ => "sample",
-    }
 }
 
 /// How a lack of memory is told after what the system says of the program's end.

@@ -2,8 +2,8 @@
 
 use crate::compare::names::{command, is_named};
 use crate::compare::rows::{main, ranked};
+use crate::run::program::execution;
 use crate::run::terminal::added;
-use crate::run::terminal::failed::execution;
 use crate::run::terminal::quiet;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};

@@ -5,6 +5,7 @@ use crate::run::remarks;
 use tarebench_core::run::notes::FactorChange;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::number;
 use tarebench_report::number::{TimeScale, TimeUnit};
 use tarebench_report::screen::ScreenText;
@@ -99,7 +100,11 @@ fn changed(changes: &[FactorChange], stolen_by_program: bool) -> Vec<String> {
 /// What a remark says, by its first sentence: the full output has what to do about it.
 fn alone(page: &ScreenText<'_>, remark: &Remark) -> String {
     if let Kind::Steal { time, share } = remark.kind {
-        return format!("{} of CPU time ({}) were stolen by the hypervisor.", stolen(time), percent(share));
+        return format!(
+            "{} of CPU time ({}) were stolen by the hypervisor.",
+            stolen(time),
+            Cell::of(Unit::Share, share)
+        );
     }
     let text = remarks::text(remark, &page.style.hints);
     let ends = text.match_indices(". ").map(|(at, _)| at);
@@ -128,8 +133,8 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
             format!(
                 "({} counted {} of {})",
                 first.source.name(),
-                duration(first.counted.as_f64()),
-                duration(first.seen.as_f64())
+                Cell::time(first.counted.as_f64()),
+                Cell::time(first.seen.as_f64())
             ),
         ),
         Kind::LeftCgroup { to, .. } => ("The program moved to another cgroup", format!("({to})")),
@@ -137,27 +142,23 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
             ("Not trustworthy, as too few samples are retained", counted(u64::from(*retained), u64::from(*all)))
         }
         Kind::Precision { reached, .. } => {
-            ("Precision not reached", reached.map_or_else(String::new, |r| format!("± {}", percent(r))))
+            ("Precision not reached", reached.map_or_else(String::new, |r| format!("± {}", Cell::of(Unit::Share, r))))
         }
         Kind::NotEnded { names: left } => ("Leftover processes could not be killed", names(left)),
         Kind::AccountIncomplete { samples, of: all, .. } => (
             "Samples without net time, as their account is not complete",
             counted(u64::from(*samples), u64::from(*all)),
         ),
-        Kind::Unattributed { time, .. } => ("Unattributed elapsed time", duration(*time)),
+        Kind::Unattributed { time, .. } => ("Unattributed elapsed time", Cell::time(*time).plain()),
         Kind::GateLimit { samples, of: all } => (
             "Samples whose pauses reached their limit, so that they ran on a busy machine",
             counted(samples.len() as u64, u64::from(*all)),
         ),
-        Kind::Suspended { time, .. } => ("The machine was suspended during samples", duration(*time)),
+        Kind::Suspended { time, .. } => ("The machine was suspended during samples", Cell::time(*time).plain()),
         Kind::ClockSet { step, .. } => ("The machine's clock was set during samples", remarks::set_by(*step)),
         _ => return None,
     };
     Some((text.to_owned(), figures))
-}
-
-fn duration(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_else(|| "an unknown time".to_owned())
 }
 
 /// Stolen time is counted in ticks of 10 ms at best.
@@ -165,10 +166,6 @@ fn stolen(ns: f64) -> String {
     let unit = TimeUnit::of(ns);
     let scale = TimeScale { unit, decimals: number::decimals_for(ns / unit.nanos(), 2).min(unit.finest()) };
     scale.value(ns).map_or_else(|| "an unknown time".to_owned(), |t| format!("{t} {}", unit.sign(true)))
-}
-
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_else(|| "an unknown share".to_owned())
 }
 
 /// The lines of a warning, with as many of its programs as two lines have room for, but one at least. A program and its figure
