@@ -47,7 +47,7 @@ fn a_printed_number_is_stored_shown_and_exported() {
     assert!(shown.contains("bytes: absent in 3 of 3 samples"), "{shown}");
     let full = text(&run(tare(&dir).args(["show", "1", "--full"]), 0).stdout);
     assert!(full.lines().any(|l| l.starts_with("  rate ")), "{full}");
-    for (option, holds) in [("--export-csv", "metric_rate_mean"), ("--export-markdown", "| rate |")] {
+    for (option, holds) in [("--export-csv", "metric_rate_mean"), ("--export-markdown", "| `rate` |")] {
         let out = text(&run(tare(&dir).args(["show", "1", option, "-"]), 0).stdout);
         assert!(out.contains(holds), "{option}: {out}");
     }

@@ -1,10 +1,11 @@
-//! What tracing costs, as a table.
+//! What tracing costs, as tables.
 
-use tarebench_report::grid;
-use tarebench_report::grid::{Align, GridCell, GridColumn};
-use tarebench_report::number;
+use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::screen::ScreenText;
-use tarebench_report::style::{Paint, Style};
+use tarebench_report::style::Style;
+use tarebench_report::table::Table;
+use tarebench_report::terminal_table;
 
 /// A workload's figures.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,51 +40,39 @@ pub struct ProgramCost {
     pub missed: u64,
 }
 
-/// The self-check's table.
+/// The self-check's tables.
 pub fn table(rows: &[SelfCheckRow], style: &Style) -> String {
     let mut page = ScreenText::new(style);
     page.title("Cost of tracing");
     for r in rows {
-        page.gap();
-        page.title(&format!(
-            "{} (tare {}, {} executions)",
-            style.show(&r.workload),
-            style.show(&r.command),
-            r.executions
-        ));
-        let ratio = match r.ratio {
-            Some((ratio, Some((low, high)))) => {
-                format!("{} [{}, {}] (median, 95% sign-test interval)", fixed(ratio, 4), fixed(low, 4), fixed(high, 4))
-            }
-            Some((ratio, None)) => format!("{} (median)", fixed(ratio, 4)),
-            None => page.g.absent.to_owned(),
-        };
-        page.field("PT with/out", &ratio);
-        let share = number::percent(r.share).unwrap_or_default();
-        page.field(
-            "by kernel",
-            &format!(
-                "{share} of PT at most, {} ns per event, {} events a second, by the \
-             kernel's own run-time statistics, which cost some time themselves",
-                fixed(r.per_event, 0),
-                fixed(r.rate, 0)
-            ),
-        );
-        let col = |head: &str, align, cells: Vec<String>| {
-            GridColumn::new(head, align, cells.into_iter().map(|c| GridCell::new(c).paint(Paint::Plain)).collect())
-        };
-        let cells = |f: &dyn Fn(&ProgramCost) -> String| r.programs.iter().map(f).collect::<Vec<_>>();
-        let columns = [
-            col("kernel program", Align::Left, cells(&|p| style.show(&p.name))),
-            col("runs", Align::Right, cells(&|p| p.runs.to_string())),
-            col("ns each", Align::Right, cells(&|p| fixed(p.each, 0))),
-            col("missed", Align::Right, cells(&|p| p.missed.to_string())),
-        ];
-        grid::draw(&mut page, &columns, 2, 2);
+        let mut title = Cell::foreign(&r.workload).and(" (tare ").and(Cell::foreign(&r.command));
+        title = title.and(format!(", {} executions)", r.executions));
+        terminal_table::draw(&mut page, &costs(r, title));
+        terminal_table::draw(&mut page, &programs(r));
     }
     page.finish()
 }
 
-fn fixed(value: f64, decimals: usize) -> String {
-    number::fixed(value, decimals).unwrap_or_default()
+fn costs(r: &SelfCheckRow, title: Cell) -> Table {
+    let note = "PT with tracing divided by PT without: median, 95% sign-test interval. By kernel: share of PT at most, by the kernel's own \
+                run-time statistics, which cost some time themselves.";
+    let columns = ["PT with/out [95%]", ">by kernel", ">ns per event", ">events a second"];
+    let mut t = Table::new(title, note, &columns);
+    let ratio = r.ratio.map(|(ratio, bounds)| {
+        let interval = bounds.map(|(low, high)| Ok(Interval { low, high, level: 0.95 }));
+        Figure { interval, ..Figure::new(Unit::Ratio, ratio) }
+    });
+    let whole = |n: f64| Cell::of(Unit::Count, n.round());
+    let rest = [Cell::of(Unit::Share, r.share), whole(r.per_event), whole(r.rate)];
+    t.row([Cell::from(ratio)].into_iter().chain(rest), Vec::new());
+    t
+}
+
+fn programs(r: &SelfCheckRow) -> Table {
+    let mut t = Table::new("", "", &["kernel program", ">runs", ">ns each", ">missed"]);
+    for p in &r.programs {
+        let counts = [Cell::count(p.runs as f64), Cell::of(Unit::Count, p.each.round()), Cell::count(p.missed as f64)];
+        t.row([Cell::foreign(&p.name)].into_iter().chain(counts), Vec::new());
+    }
+    t
 }
