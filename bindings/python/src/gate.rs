@@ -18,9 +18,11 @@ use tarebench::core::documents::head::{DocumentHead, Id};
 use tarebench::documents::Stopped;
 use tarebench::event::Event;
 use tarebench::render::compare::gate::json::json;
-use tarebench::render::compare::gate::markdown::markdown;
-use tarebench::render::compare::gate::terminal::gate_text;
+use tarebench::render::compare::gate::sheet;
+use tarebench::report::document::document;
+use tarebench::report::sheet::Sheet;
 use tarebench::report::style::Style;
+use tarebench::report::terminal::sheet_text;
 use tarebench::run::session::StorePlace;
 use tarebench::store::SqliteStore;
 use tarebench::suite::{self, GateMeasure, Suite, SuiteOptions};
@@ -86,12 +88,18 @@ impl Gate {
     /// The result as the command prints it, without colours.
     #[pyo3(signature = (width = 100))]
     fn text(&self, width: usize) -> String {
-        gate_text(&self.gate, &self.report, &Style { width, zone: clock::zone(), ..Style::default() })
+        sheet_text(&self.sheet(), &Style { width, ..Style::default() })
     }
 
     /// The summary of `tare gate --summary`.
     fn markdown(&self) -> String {
-        markdown(&self.gate, &self.report)
+        document(&self.sheet())
+    }
+}
+
+impl Gate {
+    fn sheet(&self) -> Sheet {
+        sheet::gate(&self.head, &self.gate, &self.report, &clock::zone(), String::new())
     }
 }
 
