@@ -334,6 +334,8 @@ fn draw_lines(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell::{Figure, Unit};
+    use crate::table::Column;
     use proptest::prelude::*;
 
     fn drawn(table: &Table, width: usize) -> String {
@@ -357,6 +359,27 @@ mod tests {
         let expected = "Spread\n  program    mean\n  INC1     1.05 s\n  INC16    16.2 s\n";
         assert_eq!(drawn(&one, 40), expected);
         assert_eq!(drawn(&table(&["program"], &[]), 40), "");
+    }
+
+    #[test]
+    fn points_of_figures_and_of_their_deviations_stand_below_each_other() {
+        let columns = [Column::new("n"), Column::new("t").shared_unit(), Column::new("program").priority(1)];
+        let mut times = Table::of("", "", columns);
+        for (n, mean, spread) in [("a", 5.76e6, 0.063e6), ("b", 101.3e6, 1.1e6)] {
+            let time = Figure::new(Unit::Time, mean).with_spread(Some(spread));
+            let cells = [Cell::text(n), time.into(), Cell::foreign("./a/long/path/to/the/program of many words")];
+            times.row(cells, Vec::new());
+        }
+        let style = Style { width: 60, ..Style::default() };
+        let mut page = ScreenText::new(&style);
+        draw(&mut page, &times);
+        let text = page.finish();
+        assert!(
+            text.contains("  a    5.760 ± 0.063  ./a/long") && text.contains("  b  101.3   ± 1.1    ./a/long"),
+            "{text}"
+        );
+        // A name is cut before its column is left out.
+        assert!(text.lines().skip(1).all(|l| l.contains('…') && l.ends_with("words")), "{text}");
     }
 
     #[test]
