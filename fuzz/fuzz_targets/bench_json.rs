@@ -13,7 +13,7 @@ use tarebench_report::markup::Markup;
 use tarebench_report::style::Style;
 use tarebench_report::terminal::sheet_text;
 use tarebench_report::{csv, document};
-use tarebench_store::{SqliteStore, Store, import};
+use tarebench_store::{SqliteStore, Store};
 use unicode_width::UnicodeWidthStr;
 
 fuzz_target!(|data: &[u8]| {

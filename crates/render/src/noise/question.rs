@@ -36,7 +36,7 @@ fn rows(answer: &ModelAnswer) -> Table {
     }
     let equations = if answer.limits.is_empty() { "equations 1 and 2" } else { "equations 1, 2 and 5" };
     let heads = slowdown_grains(answer).map(|g| Column::new(Cell::text("slowdown, G = ").and(length(g))));
-    let columns = ["n", "d_p(n)", "p n", "p n over d by", "largest p"].map(Column::new).into_iter().chain(heads);
+    let columns = ["n", "d_p(n)", ">p n", "p n over d by", "largest p"].map(Column::from).into_iter().chain(heads);
     let mut table = Table::of(format!("Jobs on n nodes (ICS'05, {equations})"), note, columns);
     for row in &answer.rows {
         let chance = |p| Cell::of(Unit::Chance, p);

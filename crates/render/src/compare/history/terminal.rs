@@ -103,7 +103,7 @@ mod tests {
         let coloured = history_text(&fixtures::report(), &Style { color: true, ..Style::default() });
         assert!(coloured.contains("\x1b[31msort: +2.0 %") && coloured.contains("\x1b[32msort: −1.0 %"), "{coloured}");
         let nothing = HistoryReport { gates: 3, benchmarks: Vec::new() };
-        assert_eq!(history_text(&nothing, &Style::default()), "  measured by 3 gates\n");
+        assert_eq!(history_text(&nothing, &Style::default()), "History of benchmarks\n  measured by 3 gates\n");
     }
 
     #[test]
