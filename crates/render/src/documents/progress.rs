@@ -3,6 +3,8 @@
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::Id;
 use tarebench_core::documents::progress::{GateStep, MeasuringStep};
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::form::Form;
 use tarebench_report::number;
 use tarebench_report::progress;
 use tarebench_report::progress::Done;
@@ -38,12 +40,9 @@ pub fn line(id: Option<Id>, step: &MeasuringStep, style: &Style) -> String {
 /// The same for a gate: `benchmark 2 of 5: sort, 24 blocks, +0.3 % ± 0.4`.
 pub fn gate_line(id: Option<Id>, step: &GateStep<'_>, style: &Style) -> String {
     let GateStep { benchmark, of, name, blocks, planned, ratio, left } = *step;
-    let percent = |share: f64| number::fixed(share * 100.0, 1);
-    let found = ratio.and_then(|(ratio, half)| {
-        let sign = if ratio >= 1.0 { "+" } else { "" };
-        let half = half.and_then(percent).map(|h| format!(" {} {h}", style.glyphs().plus_minus));
-        let change = percent(ratio - 1.0)?.replacen('-', style.glyphs().minus, 1);
-        Some(format!(", {sign}{change} %{}", half.unwrap_or_default()))
+    let found = ratio.filter(|(ratio, _)| ratio.is_finite()).map(|(ratio, half)| {
+        let change = Cell::figure(Figure::new(Unit::Change, ratio).with_spread(half));
+        format!(", {}", change.write(&Form::terminal(style)))
     });
     let measured = match (blocks, planned) {
         (0, 0) => ", probe".to_owned(),
