@@ -75,7 +75,7 @@ fn facts(head: &DocumentHead, noise: &Noise, grains: &[Grain], zone: &TimeZone) 
             ]
         }
     };
-    all.extend(described(head).map(|m| SheetFact::full("machine", Cell::foreign(m))));
+    all.extend(described(head).map(|m| SheetFact::new("machine", Cell::foreign(m))));
     all.extend(plan.tick.iter().map(|tick| SheetFact::new("tick", configured(tick))));
     let why = grains.iter().flat_map(|g| &g.attribution).find_map(|a| a.by.absent());
     all.extend(why.map(|why| SheetFact::new("interrupts", Cell::text(why.to_string()).paint(Paint::Dim))));
