@@ -10,7 +10,7 @@ use tarebench::core::documents::head::{DocumentKind, Id};
 use tarebench::core::profile::data::Profile;
 use tarebench::listed::ListEntry;
 use tarebench::render::noise::json::noise as noise_json;
-use tarebench::render::profile::terminal::json as profile_json;
+use tarebench::render::profile::sheet::json as profile_json;
 use tarebench::run::session::store_path;
 use tarebench::store::{DocumentFilter, DocumentSummary, SqliteStore, Store as _, StoreError};
 use tarebench_cli::api::Failure;

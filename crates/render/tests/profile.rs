@@ -7,9 +7,10 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::{FamilyExecutions, Observation};
 use tarebench_core::profile::lacking::Lacking;
-use tarebench_render::profile::terminal as profile;
+use tarebench_render::profile::sheet;
 use tarebench_report::hints::Hints;
 use tarebench_report::style::Style;
+use tarebench_report::terminal::sheet_text;
 use tarebench_report::web::html as web;
 use tarebench_report::web::page::{DualOrWhy, PageRole};
 
@@ -56,7 +57,9 @@ fn example(daemon: &str) -> Profile {
 }
 
 fn shown(p: &Profile, style: &Style) -> String {
-    profile::terminal(p, &p.learned().unwrap(), &[Doubt::Old { days: 31 }], "tare profile show build7@1 --full", style)
+    let (learned, doubts) = (p.learned().unwrap(), [Doubt::Old { days: 31 }]);
+    let style = Style { more: Some("tare profile show build7@1 --full".to_owned()), ..style.clone() };
+    sheet_text(&sheet::profile(p, &learned, &doubts, &style.hints, &style.zone, String::new()), &style)
 }
 
 #[test]
@@ -70,11 +73,14 @@ fn on_a_terminal() {
     assert!(text.lines().all(|l| l.chars().count() <= 60), "{text}");
     insta::assert_snapshot!(
         "profiles",
-        profile::list(&[p.clone(), Profile { method: ProfileMethod::Watched, ..p.clone() }], &narrow)
+        sheet_text(
+            &sheet::list(&[p.clone(), Profile { method: ProfileMethod::Watched, ..p.clone() }], &TimeZone::UTC),
+            &Style { full: true, ..narrow }
+        )
     );
     let missing = |daemon: &str, share| Lacking { daemon: daemon.into(), samples: 3, max: Nanos(20 * MS), share };
     let found = [missing("updater", 0.2), missing("tiny\u{1b}[2J", 0.0001)];
-    insta::assert_snapshot!("lacking", profile::lacking(&p, &found, &Style::default()));
+    insta::assert_snapshot!("lacking", sheet_text(&sheet::lacking(&p, &found), &Style::default()));
 }
 
 #[test]
@@ -83,8 +89,7 @@ fn the_page_says_the_same() {
     let learned = p.learned().unwrap();
     let hints = Hints::new(|hint| format!("{hint:?}"));
     let doubts = [Doubt::OtherCpus { profile: 8, run: 4 }];
-    let page =
-        tarebench_render::profile::page::profile(&p, &learned, &doubts, &hints, &TimeZone::UTC, "foot".to_owned());
+    let page = sheet::profile(&p, &learned, &doubts, &hints, &TimeZone::UTC, "foot".to_owned()).into_page();
     assert_eq!(page.remarks[0].text, "The profile build7@1 was made with 8 CPUs, the run with 4. LearnProfile.");
     let short = &page.plots[0];
     assert_eq!(page.plots.iter().map(|p| p.id.as_str()).collect::<Vec<_>>(), ["short", "short-waiting"]);
@@ -116,7 +121,7 @@ fn the_page_says_the_same() {
 #[test]
 fn as_json() {
     let p = example("apt-check");
-    let text = profile::json(&p, &p.learned().unwrap()).unwrap();
+    let text = sheet::json(&p, &p.learned().unwrap()).unwrap();
     let v: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&v["format"], &v["version"]), (&"tare-profile-report".into(), &1.into()));
     assert_eq!(v["profile"]["cutoffs"][0]["daemon"], "apt-check");

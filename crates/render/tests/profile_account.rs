@@ -7,9 +7,10 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::data::{Profile, ProfilePart};
 use tarebench_core::profile::dual::{FamilyExecutions, Observation};
 use tarebench_core::profile::waits::FamilyWaits;
-use tarebench_render::profile::{page, terminal};
+use tarebench_render::profile::sheet::profile;
 use tarebench_report::hints::Hints;
 use tarebench_report::style::Style;
+use tarebench_report::terminal::sheet_text;
 
 const MS: i64 = 1_000_000;
 
@@ -48,7 +49,8 @@ fn on_a_terminal() {
     let p = example("zz");
     let learned = p.learned().unwrap();
     let style = Style { full: true, width: 200, ..Style::default() };
-    let text = terminal::terminal(&p, &learned, &[], "tare profile show build7@1 --full", &style);
+    let sheet = profile(&p, &learned, &[], &Hints::default(), &TimeZone::UTC, String::new());
+    let text = sheet_text(&sheet, &style);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "By the account of 60 samples, 1 daemon disturbed 6 samples",
@@ -69,7 +71,8 @@ fn on_a_terminal() {
 #[test]
 fn in_the_page() {
     let p = example("<script>");
-    let page = page::profile(&p, &p.learned().unwrap(), &[], &Hints::default(), &TimeZone::UTC, String::new());
+    let learned = p.learned().unwrap();
+    let page = profile(&p, &learned, &[], &Hints::default(), &TimeZone::UTC, String::new()).into_page();
     let titles: Vec<String> = page.tables.iter().map(|t| t.title.plain()).collect();
     assert_eq!(titles, ["Cutoffs", "What the cutoffs guard"]);
     let waits = page.plots[0].tables.iter().find(|t| t.title.plain().starts_with("Waiting")).unwrap();

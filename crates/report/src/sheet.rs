@@ -106,7 +106,7 @@ pub enum Item {
     Figure(PageFigure),
     /// Estimates with their intervals, a row each.
     Overview(Box<Overview>),
-    /// The samples of one program.
+    /// The samples of one program. Tables of its section stand below it on the page.
     Samples(Box<Plot>),
     /// Of a trace.
     Timeline(Box<PageTimeline>),
@@ -191,6 +191,7 @@ impl Sheet {
 impl Section {
     fn onto(self, page: &mut Page) {
         let whole = self.title.is_empty();
+        let first = page.plots.len();
         let mut part =
             PagePart { id: self.id, title: self.title, note: self.note, figures: Vec::new(), tables: Vec::new() };
         for item in self.items {
@@ -204,8 +205,10 @@ impl Section {
                 Item::Timeline(timeline) => page.timeline = Some(*timeline),
             }
         }
-        if !whole {
-            page.parts.push(part);
+        match page.plots.get_mut(first) {
+            Some(plot) if part.figures.is_empty() => plot.tables.append(&mut part.tables),
+            _ if whole => {}
+            _ => page.parts.push(part),
         }
     }
 }

@@ -102,13 +102,18 @@ fn total(columns: &[WideColumn]) -> usize {
     columns.iter().map(|c| c.width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }
 
-/// Draws a table below its title; one without rows is omitted. Returns whether all of it was shown.
+/// Draws a table below its title; one without rows, or without a column that is shown here, is omitted. Returns whether all of it was shown.
 pub fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
     if table.rows.is_empty() {
         return true;
     }
     let style = page.style;
     let form = Form::terminal(style);
+    let rows = if style.full { table.rows.len() } else { table.rows.len().min(ROWS) };
+    let mut columns = written(table, style, rows);
+    if columns.is_empty() {
+        return false;
+    }
     page.gap();
     let title = table.title.write(&form);
     if !title.is_empty() {
@@ -117,8 +122,6 @@ pub fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
     if !table.note.is_empty() {
         page.hang(&[(Paint::Plain, " ".repeat(INDENT))], Paint::Dim, &table.note.write(&form));
     }
-    let rows = if style.full { table.rows.len() } else { table.rows.len().min(ROWS) };
-    let mut columns = written(table, style, rows);
     let room = page.width().saturating_sub(INDENT);
     let mut whole = rows == table.rows.len();
     if !style.full {
@@ -459,23 +462,26 @@ mod tests {
         );
         let cells = [Cell::foreign("b".repeat(60)), "+4.1 %".into(), "2 %".into(), "24 duets".into(), "0.01".into()];
         table.row(cells, Vec::new());
-        let shown = |width, full| {
+        let shown = |table: &Table, width, full| {
             let style = Style { width, full, ..Style::default() };
             let mut page = ScreenText::new(&style);
-            let whole = draw(&mut page, &table);
+            let whole = draw(&mut page, table);
             (page.finish(), whole)
         };
-        let (text, whole) = shown(100, false);
+        let (text, whole) = shown(&table, 100, false);
         assert!(
             whole && text.contains("24 duets") && text.contains(&"b".repeat(60)) && !text.contains("0.01"),
             "{text}"
         );
-        let (text, whole) = shown(50, false);
+        let (text, whole) = shown(&table, 50, false);
         assert!(!whole && text.contains("2 %") && !text.contains("blocks") && text.contains("…bb"), "{text}");
-        let (text, whole) = shown(40, false);
+        let (text, whole) = shown(&table, 40, false);
         assert!(!whole && text.contains("+4.1 %") && !text.contains("threshold"), "{text}");
-        let (text, whole) = shown(40, true);
+        let (text, whole) = shown(&table, 40, true);
         assert!(whole && text.contains("24 duets") && text.contains("0.01") && !text.contains('…'), "{text}");
+        table.columns = table.columns.into_iter().map(Column::full).collect();
+        let (text, whole) = shown(&table, 100, false);
+        assert!(!whole && text.is_empty(), "{text}");
     }
 
     proptest! {

@@ -12,8 +12,11 @@ use tarebench::core::documents::head::DocumentKind;
 use tarebench::core::profile::data::Profile;
 use tarebench::core::profile::lacking::{Lacking, lacking};
 use tarebench::profile as profiling;
-use tarebench::render::profile::terminal as render;
+use tarebench::render::profile::sheet;
 use tarebench::report::json;
+use tarebench::report::sheet::Sheet;
+use tarebench::report::style::Style;
+use tarebench::report::terminal::sheet_text;
 use tarebench::report::text::escape as clean;
 use tarebench::store::{DocumentFilter, Store};
 
@@ -149,7 +152,7 @@ pub fn list(args: &ProfileListArgs, store: &StoreArgs) -> Result<Exit, Failure> 
         eprintln!("No profiles are stored yet; learn one with `tare profile`.");
         return Ok(Exit::Done);
     }
-    print(&render::list(&profiles, &show.style));
+    print_whole(&sheet::list(&profiles, &show.style.zone), &show.style);
     Ok(Exit::Done)
 }
 
@@ -199,12 +202,7 @@ pub fn check(args: &CheckArgs, store: &StoreArgs) -> Result<Exit, Failure> {
 }
 
 /// Checks the newest runs of the profile's machine, except runs of profiles.
-fn checked(
-    profile: &Profile,
-    store: &dyn Store,
-    runs: u32,
-    style: &tarebench::report::style::Style,
-) -> Result<Exit, Failure> {
+fn checked(profile: &Profile, store: &dyn Store, runs: u32, style: &Style) -> Result<Exit, Failure> {
     let mut samples = Vec::new();
     let mut seen = 0;
     for summary in store
@@ -228,7 +226,7 @@ fn checked(
         print(&format!("All daemons of the last {seen} runs are in the profile {label}.\n"));
         return Ok(Exit::Done);
     }
-    print(&render::lacking(profile, &found, style));
+    print_whole(&sheet::lacking(profile, &found), style);
     match found.iter().filter(|l| l.matters()).count() {
         0 => Ok(Exit::Done),
         n => {
@@ -237,6 +235,11 @@ fn checked(
             Ok(Exit::NOT_AS_WANTED)
         }
     }
+}
+
+/// With all rows and columns.
+fn print_whole(sheet: &Sheet, style: &Style) {
+    print(&sheet_text(sheet, &Style { full: true, ..style.clone() }));
 }
 
 pub fn rm(args: &ProfileRmArgs, store: &StoreArgs) -> Result<Exit, Failure> {

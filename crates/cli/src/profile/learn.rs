@@ -22,7 +22,7 @@ use tarebench::core::profile::profiling::reach;
 use tarebench::documents::MeasureOptions;
 use tarebench::profile as profiling;
 use tarebench::profile::{ActivePlan, MeasuredProfile, PassivePlan, ProfilePlan, TaskSeries};
-use tarebench::render::profile::terminal::reach as reach_text;
+use tarebench::render::profile::said::reach as reach_text;
 use tarebench::report::number::long_time;
 use tarebench::report::text::escape as clean;
 use tarebench::run::session::{ImportTrust, StopReason, StorePlace};

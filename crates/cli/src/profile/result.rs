@@ -9,8 +9,9 @@ use crate::output::print;
 use tarebench::core::documents::head::Id;
 use tarebench::core::profile::data::Profile;
 use tarebench::profile as profiling;
-use tarebench::render::profile::terminal::terminal;
+use tarebench::render::profile::sheet;
 use tarebench::report::style::Style;
+use tarebench::report::terminal::sheet_text;
 use tarebench::store::Store;
 use tarebench::sys::clock;
 
@@ -45,7 +46,9 @@ fn print_tables(profile: &Profile, style: &Style, show: &Show) -> Result<(), Fai
     let host = tarebench::host::host::describe(std::path::Path::new("/"));
     let doubts = profile.doubts(clock::realtime(), &host.machine, &host.kernel, host.cpus);
     let more = format!("tare profile show --full{}", named(&profile.label(), show.db_option()));
-    print(&terminal(profile, &learned, &doubts, &more, style));
+    let style = Style { more: (!style.full).then_some(more), ..style.clone() };
+    let sheet = sheet::profile(profile, &learned, &doubts, &style.hints, &style.zone, String::new());
+    print(&sheet_text(&sheet, &style));
     Ok(())
 }
 
@@ -66,7 +69,7 @@ pub fn present(profile: &Profile, json: bool, show: &Show) -> Result<(), Failure
         return print_profile(profile, show);
     }
     let learned = profiling::learned(profile)?;
-    let text = tarebench::render::profile::terminal::json(profile, &learned).map_err(Failure::system)?;
+    let text = sheet::json(profile, &learned).map_err(Failure::system)?;
     print(&(text + "\n"));
     Ok(())
 }

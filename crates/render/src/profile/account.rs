@@ -1,14 +1,15 @@
 //! What the account says of a machine's daemons: tables and a sentence.
 
-use crate::profile::effect::process_time;
+use crate::profile::effect::change;
 use tarebench_core::profile::by_account::AccountLesson;
 use tarebench_core::profile::cutoffs::CutoffRow;
 use tarebench_core::profile::data::GuardedEffect;
-use tarebench_report::number;
-use tarebench_report::table::Table;
+use tarebench_report::cell::Cell;
+use tarebench_report::table::{Column, Table};
 
-fn time(ns: f64, unicode: bool) -> String {
-    number::time(ns, None, unicode).unwrap_or_default()
+/// A time, in a column in which there may be none.
+pub(crate) fn or_none(ns: Option<f64>) -> Cell {
+    ns.map_or("none".into(), Cell::time)
 }
 
 /// Which times a daemon spoils.
@@ -23,62 +24,56 @@ fn guards(effect: &GuardedEffect) -> &'static str {
 }
 
 /// What the cutoffs guard, of the daemons whose effect the account tells; without rows if there are none.
-pub fn effects(rows: &[CutoffRow], unicode: bool) -> Table {
-    let mut t = Table::new(
-        "What the cutoffs guard",
-        "By the account of the samples. A program waits for a daemon that has its CPU; this is in ET only. PT: by how much it \
-         differs from that of the samples before and after.",
-        &["daemon", ">waiting cutoff", ">cutoff then", "effect on PT", "guards"],
-    );
+pub(crate) fn effects(rows: &[CutoffRow]) -> Table {
+    let note = "By the account of the samples. A program waits for a daemon that has its CPU; this is in ET only. PT: by how much it \
+                differs from that of the samples before and after.";
+    let columns = ["daemon", "waiting cutoff", "cutoff then", "effect on PT [95%]", "guards"].map(Column::new);
+    let mut t = Table::of("What the cutoffs guard", note, columns);
     for r in rows.iter().filter(|r| !r.bystander) {
         let Some(effect) = &r.cutoff.effect else { continue };
-        let short = effect.waiting.and_then(|w| w.short);
-        let long = effect.waiting.and_then(|w| w.long);
-        let shown = |ns: Option<f64>| ns.map_or("none".to_owned(), |ns| time(ns, unicode));
-        let then = if r.cutoff.task_time_limit.is_some() { shown(long) } else { String::new() };
-        let did = process_time(effect.process_time.as_ref(), unicode);
-        t.row(vec![r.daemon.clone(), shown(short), then, did, guards(effect).to_owned()], Vec::new());
-        t.values(vec![None, short, long, effect.process_time.map(|p| p.change), None]);
+        let long = or_none(effect.waiting.and_then(|w| w.long));
+        let cells = [
+            Cell::foreign(&r.daemon),
+            or_none(effect.waiting.and_then(|w| w.short)),
+            r.cutoff.task_time_limit.map(|_| long).unwrap_or_default(),
+            change(effect.process_time.as_ref()),
+            guards(effect).into(),
+        ];
+        t.row(cells, Vec::new());
     }
     t
 }
 
 /// The daemons that the program waited for in few samples. `at`: positions of the samples with these numbers.
-pub fn waits(lesson: &AccountLesson, part: &str, at: &dyn Fn(&[u32]) -> Vec<usize>, unicode: bool) -> Table {
-    let mut t = Table::new(
-        format!("Waiting for infrequent daemons, {part} part"),
-        format!(
-            "By the account: what INC waited for a daemon in the samples that it disturbed. Up to {} a sample, waiting for a \
-             daemon is normal here.",
-            time(lesson.limit, unicode)
-        ),
-        &["daemon", ">times", ">median wait", ">shortest", ">otherwise at most", "effect on PT", "samples"],
-    );
+pub(crate) fn waits(lesson: &AccountLesson, part: &str, at: &dyn Fn(&[u32]) -> Vec<usize>) -> Table {
+    let note = Cell::text("By the account: what INC waited for a daemon in the samples that it disturbed. Up to ")
+        .and(Cell::time(lesson.limit))
+        .and(" a sample, waiting for a daemon is normal here.");
+    let columns = ["daemon", "times", "median wait", "shortest", "otherwise at most", "effect on PT [95%]", "samples"];
+    let mut t = Table::of(format!("Waiting for infrequent daemons, {part} part"), note, columns.map(Column::new));
     for e in &lesson.effects {
-        let numbers: Vec<String> = e.samples.iter().map(u32::to_string).collect();
-        let waited = e.direct.map(|d| d.waited);
-        let (min, max) = (e.direct.map(|d| d.min.as_f64()), e.direct.map(|d| d.max.as_f64()));
-        let shown = |ns: Option<f64>| ns.map_or("none".to_owned(), |ns| time(ns, unicode));
-        let cells = vec![
-            e.daemon.clone(),
-            e.samples.len().to_string(),
-            shown(waited),
-            shown(min),
-            shown(max),
-            process_time(e.process_time.as_ref(), unicode),
-            numbers.join(", "),
+        let cells = [
+            Cell::foreign(&e.daemon),
+            Cell::count(e.samples.len() as u32),
+            or_none(e.direct.map(|d| d.waited)),
+            or_none(e.direct.map(|d| d.min.as_f64())),
+            or_none(e.direct.map(|d| d.max.as_f64())),
+            change(e.process_time.as_ref()),
+            listed(&e.samples),
         ];
         t.row(cells, at(&e.samples));
-        let change = e.process_time.map(|p| p.change);
-        t.values(vec![None, Some(e.samples.len() as f64), waited, min, max, change, None]);
     }
     t
 }
 
+/// Numbers of samples.
+pub(crate) fn listed(samples: &[u32]) -> Cell {
+    Cell::text(samples.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
+}
+
 /// How the samples were judged.
-pub fn sentence(lesson: &AccountLesson, unicode: bool) -> String {
+pub(crate) fn sentence(lesson: &AccountLesson) -> Cell {
     let disturbed = lesson.disturbed().len();
-    let gap = time(lesson.gap.median, unicode);
     let found = match lesson.effects.len() {
         0 => "no daemon kept INC waiting longer than normal in a few samples".to_owned(),
         1 => format!("1 daemon disturbed {disturbed} samples"),
@@ -88,7 +83,9 @@ pub fn sentence(lesson: &AccountLesson, unicode: bool) -> String {
         0 => String::new(),
         n => format!("; {n} others stood out and were not judged"),
     };
-    format!("By the account of {} samples, {found}{more} (ET - PT is {gap}, the median).", lesson.samples)
+    Cell::text(format!("By the account of {} samples, {found}{more} (ET - PT is ", lesson.samples))
+        .and(Cell::time(lesson.gap.median))
+        .and(", the median).")
 }
 
 #[cfg(test)]
@@ -107,7 +104,7 @@ mod tests {
             normal: Vec::new(),
             unjudged,
         };
-        assert!(sentence(&lesson(59_000), true).contains("; 59000 others stood out and were not judged (ET - PT is"));
-        assert!(!sentence(&lesson(0), true).contains("judged"));
+        assert!(sentence(&lesson(59_000)).plain().contains("; 59000 others stood out and were not judged (ET - PT is"));
+        assert!(!sentence(&lesson(0)).plain().contains("judged"));
     }
 }

@@ -1,20 +1,26 @@
 //! What a daemon does to process time, in words.
 
 use tarebench_core::profile::data::ProcessTimeEffect;
-use tarebench_report::number;
+use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
 
-/// `PT +0.4 ± 2%`: the estimate and half of its 95% interval.
-pub(crate) fn process_time(effect: Option<&ProcessTimeEffect>, unicode: bool) -> String {
-    let Some(effect) = effect else { return "its effect on PT is not known".to_owned() };
-    let per_cent = |share: f64, digits| number::fixed(100.0 * share, digits).unwrap_or_default();
-    let half = effect.low.zip(effect.high).map(|(low, high)| (high - low) / 2.0);
-    // As many digits as the interval has a meaning for.
-    let digits = if half.is_some_and(|h| h >= 0.1) { 0 } else { 1 };
-    let sign = if effect.change >= 0.0 { "+" } else { "" };
-    let change = per_cent(effect.change, digits);
-    match half {
-        Some(half) => format!("PT {sign}{change} {} {}%", if unicode { "±" } else { "+-" }, per_cent(half, digits)),
-        None => format!("PT {sign}{change}% in {} visits, too few for an interval", effect.visits),
+/// The change of process time with its interval: `+0.4 % [−1.6, +2.4]`.
+pub(crate) fn change(effect: Option<&ProcessTimeEffect>) -> Cell {
+    let Some(effect) = effect else { return Cell::absent() };
+    let change = Figure::new(Unit::Change, 1.0 + effect.change);
+    match effect.low.zip(effect.high) {
+        Some((low, high)) => {
+            change.with_interval(&Ok(Interval { low: 1.0 + low, high: 1.0 + high, level: 0.95 })).into()
+        }
+        None => Cell::figure(change).and(format!(" in {} visits, too few for an interval", effect.visits)),
+    }
+}
+
+/// The same in a sentence.
+pub(crate) fn process_time(effect: Option<&ProcessTimeEffect>) -> Cell {
+    match effect {
+        Some(_) => Cell::text("PT ").and(change(effect)),
+        None => "its effect on PT is not known".into(),
     }
 }
 
@@ -31,10 +37,10 @@ mod tests {
             visits: 4,
             lengthens: false,
         };
-        let said = |e: ProcessTimeEffect| process_time(Some(&e), true);
-        assert_eq!(said(effect(0.004, Some(0.02))), "PT +0.4 ± 2.0%");
-        assert_eq!(said(effect(-0.031, Some(0.2))), "PT -3 ± 20%");
-        assert_eq!(said(effect(0.02, None)), "PT +2.0% in 4 visits, too few for an interval");
-        assert_eq!(process_time(None, true), "its effect on PT is not known");
+        let said = |e: ProcessTimeEffect| process_time(Some(&e)).plain();
+        assert_eq!(said(effect(0.004, Some(0.02))), "PT +0.4 % [−1.6, +2.4]");
+        assert_eq!(said(effect(-0.031, Some(0.2))), "PT −3.1 % [−23.1, +16.9]");
+        assert_eq!(said(effect(0.02, None)), "PT +2.0 % in 4 visits, too few for an interval");
+        assert_eq!(process_time(None), "its effect on PT is not known");
     }
 }

@@ -1,5 +1,6 @@
-pub mod account;
+pub(crate) mod account;
 pub mod doubts;
 pub(crate) mod effect;
-pub mod page;
-pub mod terminal;
+pub(crate) mod plots;
+pub mod said;
+pub mod sheet;

@@ -1,7 +1,7 @@
 //! The samples of a program as a page draws them.
 
 use crate::compare::overview::plot_id;
-use crate::profile::page::{PageNames, dual};
+use crate::profile::plots::{PageNames, dual};
 use crate::run::program::reason;
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::units::Nanos;

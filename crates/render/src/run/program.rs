@@ -199,7 +199,7 @@ pub(crate) fn reason(d: &Discard) -> Cell {
                 true => Cell::text("waited ").and(Cell::time(waited.as_f64())).and(" for ").and(Cell::foreign(daemon)),
                 false => Cell::foreign(daemon).and(" used ").and(Cell::time(cpu.as_f64())).and(" of CPU time"),
             };
-            did.and(format!("; {}", process_time(effect.as_ref(), true)))
+            did.and("; ").and(process_time(effect.as_ref()))
         }
         DiscardReason::Sigma { value, low, high } => {
             let half = Some((high - low) / 2.0);

@@ -40,7 +40,8 @@ pub fn page_of(profile: &Profile, hints: &Hints) -> Result<DocumentPage, Failure
         // Doubts are about measuring with the profile; on another machine it is only read.
         false => Vec::new(),
     };
-    let page = tarebench::render::profile::page::profile(profile, &learned, &doubts, hints, &clock::zone(), foot());
+    let page = tarebench::render::profile::sheet::profile(profile, &learned, &doubts, hints, &clock::zone(), foot())
+        .into_page();
     let label: String =
         profile.label().chars().map(|c| if c.is_alphanumeric() || c == '@' { c } else { '-' }).collect();
     Ok(DocumentPage { stem: Some(format!("profile-{label}")), ..page.into() })

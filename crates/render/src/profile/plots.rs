@@ -1,80 +1,27 @@
-//! The page of a profile: a plot for each part.
+//! The plots of a profile on the page: two for each part.
 
-use crate::profile::account;
-use crate::profile::doubts::sentence;
-use crate::profile::terminal::{NO_CUTOFFS, cutoffs, lesson, part, shape};
 use std::collections::BTreeMap;
-use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::profile::clusters::{ClusterPlace, Clusters};
-use tarebench_core::profile::data::{Doubt, Profile, ProfileMethod, ProfilePart};
+use tarebench_core::profile::data::{ProfileMethod, ProfilePart};
 use tarebench_core::profile::dual::Observation;
-use tarebench_core::profile::profiling::{Learned, Lesson};
-use tarebench_report::hints::Hints;
+use tarebench_core::profile::profiling::Lesson;
+use tarebench_report::cell::Cell;
 use tarebench_report::number::long_time;
 use tarebench_report::web::html::measure;
-use tarebench_report::web::page::{
-    Class, DualOrWhy, Page, PageDual, PageKind, PageLevel, PageRemark, PageRole, Plot, Samples, Symbol,
-};
+use tarebench_report::web::page::{Class, DualOrWhy, PageDual, PageLevel, PageRole, Plot, Samples, Symbol};
 
-/// The page of a profile.
-pub fn profile(
-    profile: &Profile,
-    learned: &Learned,
-    doubts: &[Doubt],
-    hints: &Hints,
-    zone: &TimeZone,
-    foot: String,
-) -> Page {
-    let parts =
-        [("short", Some(&profile.short), Some(&learned.short)), ("long", profile.long.as_ref(), learned.long.as_ref())];
-    let plots = parts.into_iter().filter_map(|(name, part, lesson)| Some((name, part?, lesson?)));
-    let plots = plots.flat_map(|(name, part, lesson)| {
-        [Some(plot(name, part, lesson, profile, zone)), waiting(name, part, lesson)].into_iter().flatten()
-    });
-    let method = match profile.method {
-        ProfileMethod::Active => "learned by running INC",
-        ProfileMethod::Watched => "learned by recording the machine during normal use",
-    };
-    let mut facts = vec![
-        ("Machine".to_owned(), profile.host.clone()),
-        ("Kernel".to_owned(), format!("Linux {}", profile.kernel)),
-        ("CPUs".to_owned(), profile.cpus.to_string()),
-        ("Made".to_owned(), date(profile.created, zone)),
-        ("Short part".to_owned(), part(&profile.short, profile.method, true)),
-    ];
-    facts.extend(profile.long.as_ref().map(|l| ("Long part".to_owned(), part(l, profile.method, true))));
-    let table = cutoffs(&learned.cutoffs, true);
-    let guarded = Some(account::effects(&learned.cutoffs, true)).filter(|t| !t.rows.is_empty());
-    let none = table.rows.is_empty().then(|| PageRemark { warning: false, text: NO_CUTOFFS.to_owned().into() });
-    Page {
-        format: "tare-page",
-        version: 1,
-        kind: PageKind::Profile,
-        title: format!("Profile {}", profile.label()).into(),
-        subtitle: format!("Infrequent, long-running daemons of {}, {method}", profile.host).into(),
-        facts: facts.into_iter().map(|(label, text)| (label, text.into())).collect(),
-        remarks: doubts
-            .iter()
-            .map(|doubt| PageRemark { warning: true, text: sentence(&profile.label(), doubt, hints).into() })
-            .chain(none)
-            .collect(),
-        overview: None,
-        plots: plots.collect(),
-        timeline: None,
-        parts: Vec::new(),
-        tables: std::iter::once(table).chain(guarded).collect(),
-        foot: foot.into(),
-    }
-}
-
-fn plot(name: &str, part: &ProfilePart, l: &Lesson, profile: &Profile, zone: &TimeZone) -> Plot {
-    let what = match profile.method {
-        ProfileMethod::Active => "INC of",
-        ProfileMethod::Watched => "Virtual samples of",
-    };
+/// The plot of a part, with the title and note of its section.
+pub(crate) fn plot(
+    name: &str,
+    title: &Cell,
+    note: &Cell,
+    part: &ProfilePart,
+    l: &Lesson,
+    method: ProfileMethod,
+) -> Plot {
     let shown = shown(part, l);
     let mut et = measure("et", shown.iter().map(|(o, _)| Some(o.elapsed.0)).collect());
-    et.title = match profile.method {
+    et.title = match method {
         ProfileMethod::Active => et.title,
         ProfileMethod::Watched => "Task length and all daemons",
     };
@@ -82,18 +29,18 @@ fn plot(name: &str, part: &ProfilePart, l: &Lesson, profile: &Profile, zone: &Ti
     let measures = [Some(et), Some(pt).filter(|m| m.values.iter().any(Option::is_some))];
     Plot {
         id: name.to_owned(),
-        title: format!("{what} {} ({name} part)", long_time(part.length, true)),
-        note: shape(l, true).join(" "),
+        title: title.plain(),
+        note: note.plain(),
         measures: measures.into_iter().flatten().collect(),
         samples: samples(&shown),
         dual: DualOrWhy::Dual(dual(&l.clusters)),
-        tables: lesson(l, name, zone, true),
+        tables: Vec::new(),
         quiet: None,
     }
 }
 
 /// The second plot of a part: at equal CPU times.
-fn waiting(name: &str, part: &ProfilePart, l: &Lesson) -> Option<Plot> {
+pub(crate) fn waiting(name: &str, part: &ProfilePart, l: &Lesson) -> Option<Plot> {
     let clusters = l.waiting.as_ref()?;
     let shown = shown(part, l);
     let times: BTreeMap<u32, i64> = clusters.halves().map(|h| (h.number, h.elapsed.0)).collect();
