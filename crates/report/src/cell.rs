@@ -31,6 +31,8 @@ pub enum Unit {
     Change,
     /// From 0 to 1: `12 %`.
     Share,
+    /// From -1 to 1, with two decimals: `0.35`.
+    Correlation,
     /// A share that somebody chose: `2 %`, with no digit more than it has.
     Limit,
     /// A probability: in per cent, or as a power of ten if it is small.
@@ -39,6 +41,8 @@ pub enum Unit {
     Count,
     /// Of memory: `12.3 MiB`.
     Bytes,
+    /// A number that somebody else wrote: with no digit more than it has.
+    Exact,
     /// Of no unit, or of one that is not known: what a program prints.
     Plain,
 }
@@ -336,10 +340,15 @@ impl Figure {
                     _ => Scale::Time(TimeScale::fine(self.value, self.uncertainty(), unit)),
                 }
             }
-            Unit::LongTime | Unit::ChosenTime | Unit::Limit | Unit::Chance | Unit::Count | Unit::Bytes => {
-                Scale::Own(self.unit, form.is_unicode())
-            }
+            Unit::LongTime
+            | Unit::ChosenTime
+            | Unit::Limit
+            | Unit::Chance
+            | Unit::Count
+            | Unit::Exact
+            | Unit::Bytes => Scale::Own(self.unit, form.is_unicode()),
             Unit::Ratio => Scale::Decimals(number::ratio_decimals(self.value, self.uncertainty())),
+            Unit::Correlation => Scale::Decimals(2),
             Unit::Change => {
                 let half = self.uncertainty().map(|half| half * 100.0).filter(|half| *half > 0.0);
                 Scale::Change(half.map_or(1, |half| number::decimals_for(half, 1).clamp(1, 4)))
@@ -385,9 +394,14 @@ impl Scale {
                 Unit::Chance => Some(number::chance(value)),
                 Unit::Bytes => Some(number::bytes(value.max(0.0) as u64)),
                 Unit::FineTime => Some(format!("{value:.2e} ns")),
-                Unit::Count | Unit::Time | Unit::Ratio | Unit::Change | Unit::Share | Unit::Plain => {
-                    number::count(value)
-                }
+                Unit::Exact => Some(value.to_string()),
+                Unit::Count
+                | Unit::Time
+                | Unit::Ratio
+                | Unit::Correlation
+                | Unit::Change
+                | Unit::Share
+                | Unit::Plain => number::count(value),
             },
         }
     }

@@ -112,7 +112,30 @@ pub enum Item {
     Timeline(Box<PageTimeline>),
 }
 
+impl From<Table> for Item {
+    fn from(table: Table) -> Item {
+        Item::Table(table)
+    }
+}
+
+impl From<PageFigure> for Item {
+    fn from(figure: PageFigure) -> Item {
+        Item::Figure(figure)
+    }
+}
+
 impl Section {
+    /// Always shown.
+    pub fn new(
+        id: impl Into<String>,
+        title: impl Into<Cell>,
+        note: impl Into<Cell>,
+        items: impl IntoIterator<Item: Into<Item>>,
+    ) -> Section {
+        let items = items.into_iter().map(Into::into).collect();
+        Section { id: id.into(), title: title.into(), note: note.into(), detail: Detail::Always, items }
+    }
+
     /// The result itself.
     pub fn result(items: impl IntoIterator<Item = Item>) -> Section {
         Section { items: items.into_iter().collect(), ..Section::default() }
@@ -121,6 +144,14 @@ impl Section {
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.items.iter().filter_map(|item| match item {
             Item::Table(table) => Some(table).filter(|t| !t.rows.is_empty()),
+            _ => None,
+        })
+    }
+
+    /// Curves over two axes that have points.
+    pub fn figures(&self) -> impl Iterator<Item = &PageFigure> {
+        self.items.iter().filter_map(|item| match item {
+            Item::Figure(figure) => Some(figure).filter(|f| f.has_points()),
             _ => None,
         })
     }
@@ -134,7 +165,7 @@ impl Section {
 }
 
 impl Sheet {
-    /// With nothing but its title.
+    /// Without anything but its title.
     pub fn new(kind: PageKind, title: impl Into<Cell>) -> Sheet {
         Sheet {
             kind,
@@ -149,7 +180,7 @@ impl Sheet {
         }
     }
 
-    /// As the page has it.
+    /// As the page has it, without sections that have nothing to show.
     pub fn into_page(self) -> Page {
         let mut page = Page {
             format: "tare-page",
@@ -199,7 +230,8 @@ impl Section {
                 Item::Table(table) if table.rows.is_empty() => {}
                 Item::Table(table) if whole => page.tables.push(table),
                 Item::Table(table) => part.tables.push(table),
-                Item::Figure(figure) => part.figures.push(figure),
+                Item::Figure(figure) if !figure.has_points() => {}
+                Item::Figure(figure) => part.figures.push(figure.escaped()),
                 Item::Overview(overview) => page.overview = Some(*overview),
                 Item::Samples(plot) => page.plots.push(*plot),
                 Item::Timeline(timeline) => page.timeline = Some(*timeline),
@@ -207,7 +239,7 @@ impl Section {
         }
         match page.plots.get_mut(first) {
             Some(plot) if part.figures.is_empty() => plot.tables.append(&mut part.tables),
-            _ if whole => {}
+            _ if whole || (part.figures.is_empty() && part.tables.is_empty()) => {}
             _ => page.parts.push(part),
         }
     }

@@ -27,8 +27,11 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
     for answer in &sheet.answers {
         page.hang(&[], answer.paint, &answer.write(&form));
     }
+    let mut before = "";
     for fact in sheet.facts.iter().filter(|fact| is_shown(fact.detail)) {
-        page.painted_field(fact.label, fact.cell.paint, &fact.cell.write(&form));
+        let label = if fact.label == before { "" } else { fact.label };
+        page.painted_field(label, fact.cell.paint, &fact.cell.write(&form));
+        before = fact.label;
     }
     let shown: Vec<&Section> = sheet.sections.iter().filter(|s| is_shown(s.detail)).collect();
     let (results, others): (Vec<&Section>, Vec<&Section>) = shown.into_iter().partition(|s| s.title.is_empty());
@@ -71,7 +74,9 @@ fn section(page: &mut ScreenText<'_>, section: &Section) -> bool {
         [] => false,
     };
     let mut whole = true;
-    let has_text = !tables.is_empty() || section.overview().is_some() || !section.note.is_empty();
+    // A note on curves says nothing without them.
+    let of_curves = section.items.iter().any(|item| matches!(item, Item::Figure(_)));
+    let has_text = !tables.is_empty() || section.overview().is_some() || (!section.note.is_empty() && !of_curves);
     if !leads && !section.title.is_empty() && has_text {
         page.gap();
         titled(page, &section.title, &section.note, &form);

@@ -21,7 +21,7 @@ const HEADING: usize = 3;
 /// A text is not made narrower than this before the table is divided, nor narrower than a third of itself or its longest word.
 const LEAST: usize = 12;
 /// Figures are not divided where half of the terminal has so many columns.
-const WHOLE: usize = 28;
+const WHOLE: usize = 23;
 /// Lines of one cell. Only a name of many hundred letters has more, and ends with the mark of what is cut.
 const LINES: usize = 12;
 /// Columns that name a row, at most.
@@ -35,8 +35,8 @@ struct WideColumn {
     priority: u8,
     /// By cell, whether it is a name, which may be cut in its middle.
     foreign: Vec<bool>,
-    /// Figures, which are not divided.
-    figures: bool,
+    /// Width of its widest figure, which is not divided.
+    figures: usize,
     cells: Vec<String>,
     paints: Vec<Paint>,
     width: usize,
@@ -65,9 +65,9 @@ impl WideColumn {
         let cells = self.widest();
         let word = self.cells.iter().map(|c| longest_word(c)).max().unwrap_or(0);
         // On the narrowest terminals intervals stand below their figures.
-        let whole = self.right || self.figures && most >= WHOLE;
-        let text = if whole { cells } else { word.max(LEAST).max(cells.div_ceil(3)).min(cells) };
-        text.max(self.heading_width(HEADING, most))
+        let figures = if most >= WHOLE { self.figures } else { 0 };
+        let text = if self.right { cells } else { word.max(LEAST).max(cells.div_ceil(3)).min(cells) };
+        text.max(figures).max(self.heading_width(HEADING, most))
     }
 }
 
@@ -148,17 +148,20 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
         let told = table.columns.get(place)?;
         let hidden = told.detail == Detail::Full && !style.full;
         // An empty column only takes room from the others.
+        let written: Vec<String> = match table.holds_figures(place) {
+            true => aligned(&cells, &form, table.unit(place, &form)),
+            false => cells.iter().map(|cell| cell.write_in(&form, table.unit(place, &form))).collect(),
+        };
+        let figures = cells.iter().zip(&written).filter(|(cell, _)| cell.as_figure().is_some());
+        let figures = figures.map(|(_, text)| text::columns(text)).max().unwrap_or(0);
         (!hidden && cells.iter().any(|cell| !cell.is_empty())).then(|| WideColumn {
             heading: table.heading(place, &form),
             right: table.is_right(place),
             priority: told.priority,
             foreign: cells.iter().map(|cell| is_foreign(cell)).collect(),
-            figures: table.holds_figures(place),
+            figures,
             paints: cells.iter().map(|cell| cell.paint).collect(),
-            cells: match table.holds_figures(place) {
-                true => aligned(&cells, &form, table.unit(place, &form)),
-                false => cells.iter().map(|cell| cell.write_in(&form, table.unit(place, &form))).collect(),
-            },
+            cells: written,
             width: 0,
         })
     };
@@ -340,6 +343,7 @@ mod tests {
     use crate::cell::{Figure, Unit};
     use crate::table::Column;
     use proptest::prelude::*;
+    use tarebench_core::statistics::intervals::Interval;
 
     fn drawn(table: &Table, width: usize) -> String {
         let style = Style { width, full: true, ..Style::default() };
@@ -507,5 +511,16 @@ mod tests {
             let headings: usize = table.columns.iter().map(|c| letters(&c.title.plain(), small)).sum();
             prop_assert!(table.rows.is_empty() || letters(&text, small) >= headings, "{}", text);
         }
+    }
+
+    #[test]
+    fn a_figure_is_not_divided() {
+        let interval = |low, high| Ok(Interval { low, high, level: 0.95 });
+        let mut table = Table::new("", "", &["program", "correlation", "interval by"]);
+        let figure = Figure::new(Unit::Correlation, 0.35).with_interval(&interval(0.2804, 0.4396));
+        table.row([Cell::foreign("a program of a long name"), figure.into(), "block bootstrap".into()], Vec::new());
+        table.row([Cell::foreign("b"), "none: 3 pairs, 10 needed".into(), Cell::empty()], Vec::new());
+        let text = drawn(&table, 48);
+        assert!(text.contains("0.35 [0.28, 0.44]"), "{text}");
     }
 }

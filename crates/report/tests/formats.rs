@@ -15,9 +15,9 @@ use tarebench_report::table::{Column, Table};
 use tarebench_report::terminal::sheet_text;
 use tarebench_report::text::{columns, hidden};
 use tarebench_report::web::html::data;
-use tarebench_report::web::page::PageKind;
+use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageKind};
 
-const UNITS: [Unit; 11] = [
+const UNITS: [Unit; 13] = [
     Unit::Time,
     Unit::FineTime,
     Unit::LongTime,
@@ -28,6 +28,8 @@ const UNITS: [Unit; 11] = [
     Unit::ChosenTime,
     Unit::Chance,
     Unit::Count,
+    Unit::Correlation,
+    Unit::Exact,
     Unit::Plain,
 ];
 
@@ -154,6 +156,9 @@ fn a_figure_has_its_unit_its_spread_and_its_interval() {
     let chance = Figure::new(Unit::Chance, 0.0012).with_interval(&interval(2.5e-5, 0.012));
     assert_eq!(read(chance), "0.12 % [2.5e-5, 1.2 %]");
     assert_eq!(read(Figure::new(Unit::Limit, 0.005)), "0.5 %");
+    let correlation = Figure::new(Unit::Correlation, -0.3456).with_interval(&interval(-0.5, 0.001));
+    assert_eq!(read(correlation), "−0.35 [−0.50, 0.00]");
+    assert_eq!(read(Figure::new(Unit::Exact, -8022.0625)), "−8022.0625");
     assert_eq!(read(Figure::new(Unit::Time, 0.0)), "0");
     assert_eq!(read(Figure::new(Unit::Bytes, 12_900_000.0)), "12.3 MiB");
     assert_eq!(read(Figure::new(Unit::Time, f64::NAN)), "–");
@@ -161,6 +166,44 @@ fn a_figure_has_its_unit_its_spread_and_its_interval() {
     let ascii = Style { unicode: false, ..Style::default() };
     let change = Cell::figure(Figure::new(Unit::Change, 0.93).with_spread(Some(0.01)));
     assert_eq!(change.write(&Form::terminal(&ascii)), "-7.0 % +- 1.0");
+}
+
+#[test]
+fn what_has_nothing_to_show_is_omitted_and_a_label_stands_once() {
+    let curve = |x: Vec<f64>| PageCurve {
+        title: "a\u{1b}".to_owned(),
+        look: 0,
+        thin: false,
+        join: Join::Points,
+        y: x.clone(),
+        x,
+        band: None,
+    };
+    let figure = |x| PageFigure {
+        id: "f".to_owned(),
+        title: "of \u{1b}".to_owned(),
+        note: String::new(),
+        x: PageAxis::counts("x"),
+        y: PageAxis::counts("y"),
+        curves: vec![curve(x)],
+    };
+    let mut sheet = Sheet::new(PageKind::Study, "a study");
+    sheet.facts = ["one", "two"].map(|machine| SheetFact::new("machine", machine)).into();
+    sheet.sections = vec![
+        Section::new("none", "Nothing", "How to read it.", [figure(Vec::new())]),
+        Section::new("empty", "No rows", "", [Table::new("", "", &["program"])]),
+        Section::new("some", "Something", "How to read it.", [figure(vec![1.0])]),
+    ];
+    let text = sheet_text(&sheet, &Style::default());
+    assert_eq!(
+        text.trim_end(),
+        "  machine     one\n              two",
+        "curves and notes on them are not of a terminal"
+    );
+    let page = sheet.into_page();
+    let [part] = page.parts.as_slice() else { panic!("{page:?}") };
+    assert_eq!((part.id.as_str(), part.figures[0].title.as_str()), ("some", r"of \x1b"));
+    assert_eq!(part.figures[0].curves[0].title, r"a\x1b");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::cell::{Cell, Figure};
 use crate::table::Table;
+use crate::text::escape;
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -475,6 +476,23 @@ pub struct PageFigure {
     pub y: PageAxis,
     /// At least one curve.
     pub curves: Vec<PageCurve>,
+}
+
+impl PageFigure {
+    /// Whether there is anything to draw.
+    pub fn has_points(&self) -> bool {
+        self.curves.iter().any(|curve| !curve.x.is_empty())
+    }
+
+    /// Without the hidden characters that names in its texts may have.
+    pub(crate) fn escaped(mut self) -> PageFigure {
+        let titles = self.curves.iter_mut().map(|curve| &mut curve.title);
+        let texts = [&mut self.title, &mut self.note, &mut self.x.title, &mut self.y.title];
+        for text in texts.into_iter().chain(titles) {
+            *text = escape(text).into_owned();
+        }
+        self
+    }
 }
 
 /// An axis of a figure.
