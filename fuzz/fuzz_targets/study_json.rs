@@ -7,11 +7,10 @@ use tarebench_core::base::date::TimeZone;
 use tarebench_papers::data::cells::StudyPreset;
 use tarebench_papers::data::samples::report;
 use tarebench_papers::data::series::{SampleStudy, SampleStudyPlan, StudyRunPart};
-use tarebench_papers::sheets::sheet_csv::csv_files;
-use tarebench_papers::sheets::sheet_page::{sheet_figures, study_page};
-use tarebench_papers::sheets::sheet_terminal::study_text;
+use tarebench_papers::sheets::outputs::{csv_files, study_page, study_text};
 use tarebench_papers::sheets::view::{StudyView, study_json};
 use tarebench_report::style::Style;
+use tarebench_report::svg::figures::figures;
 use tarebench_report::web::html;
 use unicode_width::UnicodeWidthStr;
 
@@ -28,8 +27,9 @@ fuzz_target!(|data: &[u8]| {
         };
         let view =
             StudyView { head: &first.head, plan: &plan, parts: &parts, left_out: &[], report: report(study, &parts) };
+        let sheet = view.sheet(&TimeZone::UTC, "");
         for (width, unicode, full) in [(40, true, false), (84, false, true), (113, true, true)] {
-            let text = study_text(&view, &[], &Style { width, unicode, full, ..Style::default() });
+            let text = study_text(&sheet, &Style { width, unicode, full, ..Style::default() });
             for line in text.lines() {
                 let columns = line.width();
                 assert!(columns <= width, "{columns} columns, {width} wanted: {line:?}");
@@ -38,10 +38,10 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         study_json(&view, Vec::new()).expect("figures that are not finite are absent");
-        let sheet = view.sheet();
         csv_files(&sheet.sections).expect("memory takes it");
-        sheet_figures("a study", &sheet).expect("memory takes it");
-        if let Ok(data) = html::data(&study_page(&view, &TimeZone::UTC, String::new())) {
+        let page = study_page(sheet, &view.command());
+        figures(&page).expect("memory takes it");
+        if let Ok(data) = html::data(&page) {
             assert!(!data.contains('<'));
         }
     }

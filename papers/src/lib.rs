@@ -26,7 +26,7 @@ pub fn know_studies() {
     add_kind(commands::kind::COMMANDS);
     with_paper_values(PaperValues {
         published: sheets::published::published_tables,
-        published_text: sheets::sheet_terminal::published_text,
+        published_text: sheets::published::published_text,
         published_curves: sheets::published_curves::add_published,
     });
 }

@@ -7,12 +7,12 @@ use crate::data::report::StudyReport;
 use crate::measure::run::Studied;
 use crate::measure::stored::StoredStudy;
 use crate::sheets::compared::sheet;
-use crate::sheets::sheet_csv::csv_files;
-use crate::sheets::sheet_page::sheet_figures;
-use crate::sheets::sheet_terminal::sheet_text;
+use crate::sheets::outputs::{csv_files, study_text};
 use clap::Args;
 use tarebench::core::documents::head::{DocumentHead, Id};
 use tarebench::report::json;
+use tarebench::report::sheet::Sheet;
+use tarebench::report::svg::figures::figures;
 use tarebench_cli::exit::{Exit, Failure};
 use tarebench_cli::files::write_files;
 use tarebench_cli::output::print;
@@ -51,16 +51,17 @@ pub fn compare(args: &StudyCompareArgs) -> Result<Exit, Failure> {
     let heads: Vec<&DocumentHead> = all.iter().map(|(found, _)| &found.head).collect();
     let found = compared(&studies)
         .map_err(|e| Failure::usage(format!("the studies cannot be compared: {e}")).hint("name studies of one kind"))?;
-    let sheet = sheet(&found, &heads);
     let title = format!("Studies {}: {}", args.studies.join(", "), found.study.name());
+    let sheet = Sheet { title: title.into(), ..sheet(&found, &heads) };
     let files = &args.output.files;
     if files.json {
         print(&(json::pretty(&found).map_err(Failure::system)? + "\n"));
     } else if !show.is_quiet() {
-        print(&sheet_text(&title, &sheet, &show.style));
+        print(&study_text(&sheet, &show.style));
     }
     if let Some(folder) = &files.svg {
-        write_files(folder, &sheet_figures(&title, &sheet).map_err(Failure::system)?, "figure")?;
+        let page = sheet.clone().into_page();
+        write_files(folder, &figures(&page).map_err(Failure::system)?, "figure")?;
     }
     if let Some(folder) = &files.csv {
         write_files(folder, &csv_files(&sheet.sections).map_err(Failure::system)?, "table")?;

@@ -2,20 +2,19 @@
 
 use crate::data::series::StudyGap;
 use crate::measure::error::StudyError;
-use crate::measure::run::Studied;
 use crate::measure::samples::SampleStudied;
 use crate::measure::stored;
 use crate::measure::stored::StoredStudy;
+use crate::sheets::cells::{cells_json, cells_sheet};
+use crate::sheets::outputs::{csv_files, study_page, study_text};
 use crate::sheets::published::{published_section, published_tables};
-use crate::sheets::sheet_csv::{csv_files, sections_of};
-use crate::sheets::sheet_page::study_page;
-use crate::sheets::sheet_terminal::{published_text, study_text};
-use crate::sheets::terminal;
 use crate::sheets::view::{StudyView, study_json};
 use clap::Args;
 use std::path::PathBuf;
 use tarebench::core::documents::head::{DocumentKind, Id};
+use tarebench::report::sheet::Sheet;
 use tarebench::report::svg::figures::figures;
+use tarebench::report::table::Table;
 use tarebench::report::web::html;
 use tarebench::report::web::page::Page;
 use tarebench::store::{DocumentFilter, Store};
@@ -154,71 +153,52 @@ fn view(found: &SampleStudied) -> StudyView<'_> {
     }
 }
 
+/// The sheet of a study, and its command: `study scaling`.
+fn sheet(found: &StoredStudy) -> (Sheet, String) {
+    let (zone, foot) = (clock::zone(), output::foot());
+    match found {
+        StoredStudy::Samples(found) => (view(found).sheet(&zone, foot), view(found).command()),
+        StoredStudy::Cells(found) => {
+            let sheet = cells_sheet(&found.head, &found.plan, &found.report(), &zone, foot);
+            (sheet, format!("study {}", found.plan.study.name()))
+        }
+    }
+}
+
+fn json(found: &StoredStudy, published: Vec<Table>) -> Result<String, Failure> {
+    let text = match found {
+        StoredStudy::Samples(found) => study_json(&view(found), published),
+        StoredStudy::Cells(found) => cells_json(&found.head, &found.plan, &found.report(), &found.parts, published),
+    };
+    text.map_err(Failure::system)
+}
+
 /// Prints a study and writes the requested files.
 pub fn present(found: &StoredStudy, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
-    match found {
-        StoredStudy::Samples(found) => present_samples(&view(found), files, show),
-        StoredStudy::Cells(found) => present_cells(found, files, show),
-    }
-}
-
-fn present_samples(view: &StudyView<'_>, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
-    let published = if files.published { published_tables(&view.command()) } else { Vec::new() };
+    let (mut sheet, command) = sheet(found);
     if files.json {
-        print(&study_json(view, published).map_err(Failure::system)?);
-    } else if !show.is_quiet() {
-        print(&study_text(view, &published, &show.style));
+        print(&json(found, if files.published { published_tables(&command) } else { Vec::new() })?);
     }
     if let Some(folder) = &files.svg {
-        let page = study_page(view, &clock::zone(), output::foot());
+        let page = study_page(sheet.clone(), &command);
         write_files(folder, &figures(&page).map_err(Failure::system)?, "figure")?;
     }
-    if let Some(folder) = &files.csv {
-        let mut sections = view.sheet().sections;
-        sections.extend(published_section(&view.command()).filter(|_| files.published));
-        write_files(folder, &csv_files(&sections).map_err(Failure::system)?, "table")?;
-    }
-    Ok(())
-}
-
-fn present_cells(found: &Studied, files: &StudyFiles, show: &Show) -> Result<(), Failure> {
-    let report = found.report();
-    let command = format!("study {}", found.plan.study.name());
-    let published = if files.published { published_tables(&command) } else { Vec::new() };
-    if files.json {
-        let text = terminal::json(&found.head, &found.plan, &report, &found.parts, published);
-        print(&text.map_err(Failure::system)?);
-    } else if !show.is_quiet() {
-        print(&terminal::terminal(&found.head, &found.plan, &report, &show.style));
-        print(&published_text(&published, &show.style));
-    }
-    if let Some(folder) = &files.svg {
-        write_files(folder, &terminal::figures(&report), "figure")?;
+    sheet.sections.extend(published_section(&command).filter(|_| files.published));
+    if !files.json && !show.is_quiet() {
+        print(&study_text(&sheet, &show.style));
     }
     if let Some(folder) = &files.csv {
-        let mut sections = sections_of(terminal::tables(&report, true), found.plan.study.name());
-        sections.extend(published_section(&command).filter(|_| files.published));
-        write_files(folder, &csv_files(&sections).map_err(Failure::system)?, "table")?;
+        write_files(folder, &csv_files(&sheet.sections).map_err(Failure::system)?, "table")?;
     }
     Ok(())
 }
 
 /// The page of a study, and its figures as SVG.
 pub fn page(found: &StoredStudy) -> Result<(Page, Vec<(String, String)>), Failure> {
-    let (zone, foot) = (clock::zone(), output::foot());
-    match found {
-        StoredStudy::Samples(found) => {
-            let page = study_page(&view(found), &zone, foot);
-            let figures = figures(&page).map_err(Failure::system)?;
-            Ok((page, figures))
-        }
-        StoredStudy::Cells(found) => {
-            let report = found.report();
-            let page = crate::sheets::page::study(&found.head, &found.plan, &report, &zone, foot);
-            // The same files as those of `tare study --svg`.
-            Ok((page, terminal::figures(&report)))
-        }
-    }
+    let (sheet, command) = sheet(found);
+    let page = study_page(sheet, &command);
+    let figures = figures(&page).map_err(Failure::system)?;
+    Ok((page, figures))
 }
 
 /// `tare study report`.

@@ -2,53 +2,29 @@
 
 use crate::data::checked::{CheckedTimes, FirstCheckResult};
 use crate::data::histogram::TimeHistogram;
-use crate::sheets::timing_parts::linear;
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_core::statistics::series::Summary;
-use tarebench_report::number;
-use tarebench_report::number::{TimeScale, TimeUnit};
-use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
-
-/// Times of one row in ms, with two digits of its standard deviation.
-pub(crate) struct RowScale(TimeScale);
-
-impl RowScale {
-    pub(crate) fn new(summary: &Summary) -> RowScale {
-        RowScale(TimeScale::of(summary.mean, summary.std_dev, Some(TimeUnit::Millisecond)))
-    }
-
-    pub(crate) fn cell(&self, ns: Option<f64>) -> String {
-        ns.and_then(|ns| self.0.value(ns)).unwrap_or_default()
-    }
-
-    /// Minimum, maximum, mean and standard deviation, as the papers order them.
-    pub(crate) fn statistics(&self, s: &Summary) -> [String; 4] {
-        [self.cell(Some(s.min)), self.cell(Some(s.max)), self.cell(Some(s.mean)), self.cell(s.std_dev)]
-    }
-}
-
-/// The same as numbers, ns.
-pub(crate) fn statistics_values(s: &Summary) -> [Option<f64>; 4] {
-    [Some(s.min), Some(s.max), Some(s.mean), s.std_dev]
-}
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity};
 
 /// `20 (=15+5)` as in EMP table XVIII; `5` where check 1 was not done.
-pub(crate) fn discards(times: &CheckedTimes, first: &FirstCheckResult) -> String {
+pub(crate) fn discards(times: &CheckedTimes, first: &FirstCheckResult) -> Cell {
     match first.cutoffs {
-        0 => times.by_deviation.to_string(),
-        _ => format!("{} (={}+{})", times.discarded(), times.by_cutoff, times.by_deviation),
+        0 => Cell::count(times.by_deviation as f64),
+        _ => by_check(times.by_cutoff, times.by_deviation),
     }
 }
 
-/// A relative error as the papers write it: `2.0e-3`.
-pub(crate) fn relative_error(value: Option<f64>) -> String {
-    value.map(|v| format!("{v:.1e}")).unwrap_or_default()
+/// The sum, and by which check.
+pub(crate) fn by_check(first: usize, second: usize) -> Cell {
+    match first + second {
+        0 => Cell::count(0),
+        all => Cell::count(all as f64).and(format!(" (={first}+{second})")),
+    }
 }
 
-/// `5.0 % [3.1 %, 7.6 %]`.
-pub(crate) fn share_with_interval(share: f64, interval: &Interval) -> String {
-    let text = |v: f64| number::percent(v).unwrap_or_default();
-    format!("{} [{}, {}]", text(share), text(interval.low), text(interval.high))
+/// A share with its interval of 95 %.
+pub(crate) fn share(share: f64, interval: &Interval) -> Cell {
+    Cell::figure(Figure::new(Unit::Share, share).with_interval(&Ok(interval.clone())))
 }
 
 /// What the reader has to know of check 1.
@@ -91,14 +67,12 @@ pub(crate) fn histogram_curve(title: &str, look: usize, histogram: &TimeHistogra
 /// A figure of one histogram.
 pub(crate) fn histogram_figure(id: String, title: String, histogram: &TimeHistogram) -> Option<PageFigure> {
     let curve = histogram_curve("Samples", 0, histogram)?;
-    let width = TimeScale::of(histogram.width, None, None);
-    let width = width.value(histogram.width).map(|w| format!("Bins of {w} {}.", width.unit));
     Some(PageFigure {
         id,
         title,
-        note: width.unwrap_or_default(),
-        x: linear("Process time", PageQuantity::Time),
-        y: linear("Samples in a bin", PageQuantity::Count),
+        note: format!("Bins of {}.", Cell::time(histogram.width)),
+        x: PageAxis::linear("Process time", PageQuantity::Time),
+        y: PageAxis::counts("Samples in a bin"),
         curves: vec![curve],
     })
 }
@@ -106,6 +80,8 @@ pub(crate) fn histogram_figure(id: String, title: String, histogram: &TimeHistog
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::sheets::timing_parts::statistics;
+    use tarebench_core::statistics::series::Summary;
 
     /// 800 samples of INC128 (EMP table XVIII, PT).
     pub(crate) fn inc128(by_cutoff: usize, by_deviation: usize) -> CheckedTimes {
@@ -131,9 +107,7 @@ pub(crate) mod tests {
         let times = inc128(15, 5);
         assert_eq!(discards(&times, &checked_with(10)), "20 (=15+5)");
         assert_eq!(discards(&times, &checked_with(0)), "5");
-        let scale = RowScale::new(&times.summary);
-        assert_eq!(scale.statistics(&times.summary), ["128245.0", "128255.0", "128250.0", "2.6"]);
-        assert_eq!(relative_error(times.summary.relative_error), "2.0e-5");
+        assert_eq!(statistics(&times.summary), ["128.2450 s", "128.2550 s", "128.2500 s ± 0.0026"]);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The study of clocks as tables and figures.
 
 use crate::data::clocks::{ClockStatistics, ClocksProgram, ClocksStudyReport, ExecutionClock};
-use crate::sheets::sheet::{SheetSection, StudySheet};
+use crate::sheets::sheet::study_sheet;
 use crate::sheets::timing_parts::{ROBUST, execution_figure, named, spread_cell, spread_sentence, timing_table};
 use tarebench_core::base::reading::Reading;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 
 /// What users call a clock.
@@ -23,7 +24,7 @@ fn known(program: &ClocksProgram) -> impl Iterator<Item = (ExecutionClock, &Cloc
 }
 
 /// EMP figure 18, table XXV.
-pub fn sheet(report: &ClocksStudyReport) -> StudySheet {
+pub fn sheet(report: &ClocksStudyReport) -> Sheet {
     let mut answers = Vec::new();
     for p in &report.programs {
         let process = format!("Process time of {}", named(&p.label, &p.condition));
@@ -40,16 +41,12 @@ pub fn sheet(report: &ClocksStudyReport) -> StudySheet {
          execution is timed by all of them."
             .to_owned(),
     );
-    StudySheet {
-        answers,
-        remarks: remarks.chain(absent).collect(),
-        sections: vec![statistics(report), executions(report)],
-    }
+    study_sheet(answers, remarks.chain(absent), vec![statistics(report), executions(report)])
 }
 
-fn statistics(report: &ClocksStudyReport) -> SheetSection {
+fn statistics(report: &ClocksStudyReport) -> Section {
     let title = |p: &ClocksProgram| named(&p.label, &p.condition);
-    let columns = ["clock", ">rate against the first", ">robust spread of PT / that of the clock", ">ratio"];
+    let columns = ["clock", ">rate against the first", "robust spread of PT / that of the clock [95%]"];
     let mut tables = Vec::new();
     for p in &report.programs {
         let rows: Vec<_> = known(p).map(|(clock, s)| (clock_name(clock).to_owned(), &s.row)).collect();
@@ -58,35 +55,24 @@ fn statistics(report: &ClocksStudyReport) -> SheetSection {
         let mut table = Table::new(format!("{}: clocks against each other", title(p)), note, &columns);
         for (clock, s) in known(p) {
             let spread = s.spread.as_ref().map(spread_cell).unwrap_or_default();
-            let ratio = s.spread.as_ref().and_then(|s| s.as_ref().ok()).map(|s| s.ratio);
-            let shown = ratio.and_then(|r| number::fixed(r, 3)).unwrap_or_default();
-            table.row(vec![clock_name(clock).to_owned(), rate(s.rate), spread, shown], Vec::new());
-            table.values(vec![None, Some(s.rate), None, ratio]);
+            table.row([Cell::text(clock_name(clock)), rate(s.rate), spread], Vec::new());
         }
         tables.push(table);
     }
-    SheetSection {
-        id: "statistics".to_owned(),
-        title: "The same executions by several clocks (EMP table XXV)".to_owned(),
-        note: "All counted samples; none is discarded. The cycle counter's frequency is that which was measured when the run began."
-            .to_owned(),
+    Section::new(
+        "statistics",
+        "The same executions by several clocks (EMP table XXV)",
+        "All counted samples; none is discarded. The cycle counter's frequency is that which was measured when the run began.",
         tables,
-        figures: Vec::new(),
-    }
+    )
 }
 
-/// Parts per million below a thousandth, else per cent.
-fn rate(rate: f64) -> String {
-    let sign = if rate > 0.0 { "+" } else { "" };
-    let text = match rate {
-        0.0 => Some("0".to_owned()),
-        r if r.abs() < 1e-3 => number::fixed(r * 1e6, 2).map(|t| format!("{t} ppm")),
-        r => number::percent(r),
-    };
-    format!("{sign}{}", text.unwrap_or_default())
+/// With the digits that it has: rates of clocks differ by little.
+fn rate(rate: f64) -> Cell {
+    Cell::figure(Figure { digits: Some(rate.abs() / 10.0), ..Figure::new(Unit::Change, 1.0 + rate) })
 }
 
-fn executions(report: &ClocksStudyReport) -> SheetSection {
+fn executions(report: &ClocksStudyReport) -> Section {
     let note = "A point for each execution, in their order; the vertical axes differ.";
     let mut figures = Vec::new();
     for p in &report.programs {
@@ -96,20 +82,14 @@ fn executions(report: &ClocksStudyReport) -> SheetSection {
             figures.push(execution_figure(&format!("executions-{}", figures.len()), &title, note, what, &s.executions));
         }
     }
-    SheetSection {
-        id: "executions".to_owned(),
-        title: "Executions by each clock (EMP figure 18)".to_owned(),
-        note: String::new(),
-        tables: Vec::new(),
-        figures,
-    }
+    Section::new("executions", "Executions by each clock (EMP figure 18)", "", figures)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::clocks::ClockTimes;
-    use crate::sheets::conditions::tests::rows_fit;
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
     use crate::sheets::timing_parts::tests::inc8;
     use tarebench_core::base::reading::Absent;
     use tarebench_core::statistics::intervals::Interval;
@@ -118,7 +98,7 @@ mod tests {
     #[test]
     fn rates_are_small() {
         let shown = [0.0, 1.2e-5, -4e-4, 0.0014, -0.003].map(rate);
-        assert_eq!(shown, ["0", "+12.00 ppm", "-400.00 ppm", "+0.14 %", "-0.30 %"]);
+        assert_eq!(shown, ["0.0 %", "+0.0012 %", "−0.040 %", "+0.14 %", "−0.30 %"]);
     }
 
     #[test]
@@ -144,8 +124,8 @@ mod tests {
               0.700 [0.600, 0.800]."
             ]
         );
-        assert_eq!(sheet.remarks[1], "INC8: no times by cycle counter: not available: no counter.");
-        assert_eq!((sheet.sections[0].tables.len(), sheet.sections[0].tables[1].rows.len()), (2, 2));
-        assert_eq!(sheet.sections[1].figures.len(), 2);
+        assert_eq!(remarks(&sheet)[1], "INC8: no times by cycle counter: not available: no counter.");
+        assert_eq!((sheet.sections[0].tables().count(), sheet.sections[0].tables().nth(1).unwrap().rows.len()), (2, 2));
+        assert_eq!(sheet.sections[1].figures().count(), 2);
     }
 }

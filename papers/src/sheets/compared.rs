@@ -1,12 +1,15 @@
 //! The same study on several machines or kernels, as tables and figures (CS:APP figures 9.14, 9.16 to 9.19 and 9.22).
 
 use crate::data::compared::{ACCURATE, ComparedErrors, ComparedStudies, ComparedTiming};
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::terminal::{FLOOR, counted, time};
+use crate::sheets::cells::{FLOOR, counted};
+use crate::sheets::sheet::{figures_and_tables, study_sheet};
+use crate::sheets::timing_parts::logarithmic;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_render::documents::machine::described;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::number;
-use tarebench_report::table::Table;
+use tarebench_report::sheet::{Section, Sheet};
+use tarebench_report::table::{Column, Table};
 use tarebench_report::text::escape;
 use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
@@ -41,21 +44,14 @@ fn stem(timing: ComparedTiming) -> &'static str {
     }
 }
 
-fn percent(error: f64) -> String {
-    let text = number::percent(error).unwrap_or_default();
-    if error > 0.0 { format!("+{text}") } else { text }
-}
-
 /// Median errors by length, a column for each study.
 fn table(errors: &ComparedErrors, labels: &[String]) -> Table {
-    let heads: Vec<String> = labels.iter().map(|l| format!(">{l}")).collect();
-    let mut columns = vec![">length"];
-    columns.extend(heads.iter().map(String::as_str));
-    let mut table = Table::new(format!("Median error under load {}", errors.load), "", &columns);
+    let columns = labels.iter().map(|label| Column { right: true, ..Column::new(Cell::foreign(label)) });
+    let title = format!("Median error under load {}", errors.load);
+    let mut table = Table::of(title, "", [">length".into()].into_iter().chain(columns));
     for row in &errors.rows {
-        let cells = row.medians.iter().map(|m| m.map(percent).unwrap_or_default());
-        table.row(std::iter::once(time(row.length, true)).chain(cells), Vec::new());
-        table.values(std::iter::once(Some(row.length)).chain(row.medians.iter().copied()).collect());
+        let medians = row.medians.iter().map(|median| Cell::of(Unit::Share, *median));
+        table.row([Cell::time(row.length)].into_iter().chain(medians), Vec::new());
     }
     table
 }
@@ -69,13 +65,6 @@ fn figure(errors: &ComparedErrors, labels: &[String]) -> Option<PageFigure> {
         (!x.is_empty()).then_some(PageCurve { title, look, thin: false, join: Join::Straight, x, y, band: None })
     };
     let curves: Vec<PageCurve> = labels.iter().enumerate().filter_map(curve).collect();
-    let axis = |title: &str, quantity, scales: &[PageScale], floor| PageAxis {
-        title: title.to_owned(),
-        quantity,
-        scales: scales.to_vec(),
-        floor,
-        shown: None,
-    };
     // Errors of counting have both signs.
     let (scales, floor, below): (&[PageScale], _, _) = if of_kbest {
         (&[PageScale::Log, PageScale::Linear], Some(FLOOR), " Less than 0.1 % is drawn as 0.1 %, as in the book.")
@@ -86,8 +75,8 @@ fn figure(errors: &ComparedErrors, labels: &[String]) -> Option<PageFigure> {
         id: format!("{}-load-{}", stem(errors.timing), errors.load),
         title: format!("{}, load {}", title(errors.timing), errors.load),
         note: format!("Median of (measured - T(r)) / T(r), a curve for each study.{below}"),
-        x: axis("Expected length", PageQuantity::Time, &[PageScale::Log, PageScale::Linear], None),
-        y: axis("Error as a multiple of T(r)", PageQuantity::Ratio, scales, floor),
+        x: logarithmic("Expected length", PageQuantity::Time),
+        y: PageAxis { floor, ..PageAxis::scaled("Error as a multiple of T(r)", PageQuantity::Ratio, scales) },
         curves,
     })
 }
@@ -96,7 +85,7 @@ fn figure(errors: &ComparedErrors, labels: &[String]) -> Option<PageFigure> {
 fn answer(errors: &ComparedErrors, labels: &[String]) -> String {
     let measured = |i: usize| errors.rows.iter().any(|r| r.medians.get(i).copied().flatten().is_some());
     let each = labels.iter().zip(&errors.accurate).enumerate().map(|(i, (label, accurate))| match accurate {
-        Some(length) => format!("{label} up to {}", time(*length, true)),
+        Some(length) => format!("{label} up to {}", Cell::time(*length)),
         None if measured(i) => format!("{label} at no length"),
         None => format!("{label} not measured"),
     });
@@ -106,25 +95,26 @@ fn answer(errors: &ComparedErrors, labels: &[String]) -> String {
 }
 
 /// Tables and figures of studies beside each other, whose heads are in the same order.
-pub fn sheet(compared: &ComparedStudies, heads: &[&DocumentHead]) -> StudySheet {
+pub fn sheet(compared: &ComparedStudies, heads: &[&DocumentHead]) -> Sheet {
     let labels: Vec<String> = heads.iter().map(|h| label(h)).collect();
-    let section = |errors: &ComparedErrors| SheetSection {
-        id: format!("{}-load-{}", stem(errors.timing), errors.load),
-        title: format!("{}, load {}", title(errors.timing), errors.load),
-        note: String::new(),
-        tables: vec![table(errors, &labels)],
-        figures: figure(errors, &labels).into_iter().collect(),
+    let section = |errors: &ComparedErrors| {
+        Section::new(
+            format!("{}-load-{}", stem(errors.timing), errors.load),
+            format!("{}, load {}", title(errors.timing), errors.load),
+            "",
+            figures_and_tables(figure(errors, &labels), [table(errors, &labels)]),
+        )
     };
     let machine = |head: &&DocumentHead| {
         let facts =
             described(head).map_or_else(|| "its machine is not recorded".to_owned(), |m| escape(&m).into_owned());
         format!("{}: {facts}.", label(head))
     };
-    StudySheet {
-        answers: compared.errors.iter().map(|e| answer(e, &labels)).collect(),
-        remarks: heads.iter().map(machine).collect(),
-        sections: compared.errors.iter().map(section).collect(),
-    }
+    study_sheet(
+        compared.errors.iter().map(|e| answer(e, &labels)),
+        heads.iter().map(machine),
+        compared.errors.iter().map(section),
+    )
 }
 
 #[cfg(test)]
@@ -132,6 +122,7 @@ mod tests {
     use super::*;
     use crate::data::cells::Study;
     use crate::data::compared::ComparedRow;
+    use crate::sheets::sheet::tests::remarks;
     use std::collections::BTreeMap;
     use tarebench_core::base::units::Nanos;
     use tarebench_core::documents::head::{DocumentKind, Status};
@@ -167,15 +158,19 @@ mod tests {
         let compared = ComparedStudies { study: Study::Kbest, errors: vec![errors] };
         let (first, second) = (head(1, "nt"), head(2, "alpha\u{1b}"));
         let sheet = sheet(&compared, &[&first, &second]);
-        assert!(sheet.answers[0].contains("within 1.0 % are s1: nt up to 48.0 ms; s2: alpha"), "{}", sheet.answers[0]);
-        assert!(sheet.answers[0].contains("at no length") && !sheet.answers[0].contains('\u{1b}'));
+        assert!(
+            sheet.answers[0].plain().contains("within 1.0 % are s1: nt up to 48.0 ms; s2: alpha"),
+            "{}",
+            sheet.answers[0]
+        );
+        assert!(sheet.answers[0].plain().contains("at no length") && !sheet.answers[0].plain().contains('\u{1b}'));
         let [section] = sheet.sections.as_slice() else { panic!("{sheet:?}") };
         assert_eq!(section.id, "kbest-load-11");
-        let table = &section.tables[0];
-        assert_eq!(table.rows[1].cells, ["48.0 ms", "+0.90 %", "+30 %"]);
+        let table = &section.tables().next().unwrap();
+        assert_eq!(table.rows[1].cells, ["48.0 ms", "0.90 %", "30 %"]);
         assert_eq!(table.rows[2].numbers(), [Some(1e8), None, Some(0.4)]);
-        let curves: Vec<usize> = section.figures[0].curves.iter().map(|c| c.x.len()).collect();
+        let curves: Vec<usize> = section.figures().next().unwrap().curves.iter().map(|c| c.x.len()).collect();
         assert_eq!(curves, [2, 3]);
-        assert!(sheet.remarks[0].contains("not recorded"), "{:?}", sheet.remarks);
+        assert!(remarks(&sheet)[0].contains("not recorded"), "{:?}", sheet.remarks);
     }
 }

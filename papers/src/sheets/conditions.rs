@@ -1,10 +1,10 @@
 //! Process times under several conditions: what the studies of NTP, the clock speed and scaling show.
 
 use crate::data::condition_tables::{ConditionComparison, ConditionTable, SpreadContrast};
-use crate::sheets::sheet::{SheetSection, StudySheet};
+use crate::sheets::sheet::study_sheet;
 use crate::sheets::timing_parts::{ROBUST, execution_figure, spread_cell, spread_sentence, timing_table};
-use tarebench_core::statistics::spread::SpreadRatio;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 
 /// Where the paper has the counterparts.
@@ -23,14 +23,14 @@ pub(crate) fn condition_name(label: &str) -> &str {
 }
 
 /// The sheet of a comparison: answers from the contrasts, statistics, executions, contrasts, states.
-pub(crate) fn comparison_sheet(comparison: &ConditionComparison, places: &ConditionPlaces) -> StudySheet {
+pub(crate) fn comparison_sheet(comparison: &ConditionComparison, places: &ConditionPlaces) -> Sheet {
     let mut sections = vec![statistics(comparison, places), executions(comparison, places)];
     sections.extend(contrasts(&comparison.contrasts));
     sections.extend(states(comparison));
-    StudySheet { answers: answers(&comparison.contrasts), remarks: remarks(comparison, places), sections }
+    study_sheet(answers(&comparison.contrasts), remarks(comparison, places), sections)
 }
 
-fn answers(contrasts: &[SpreadContrast]) -> Vec<String> {
+pub(crate) fn answers(contrasts: &[SpreadContrast]) -> Vec<Cell> {
     let answer = |c: &SpreadContrast| {
         let compared = format!("Process time, {}", condition_name(&c.compared));
         spread_sentence(&compared, condition_name(&c.reference), &c.pooled)
@@ -61,98 +61,82 @@ fn remarks(comparison: &ConditionComparison, places: &ConditionPlaces) -> Vec<St
     remarks
 }
 
-fn statistics(comparison: &ConditionComparison, places: &ConditionPlaces) -> SheetSection {
+fn statistics(comparison: &ConditionComparison, places: &ConditionPlaces) -> Section {
     let table = |c: &ConditionTable| {
         let rows: Vec<_> = c.rows.iter().map(|r| (r.label.clone(), r)).collect();
         timing_table(&format!("Process time, {}", condition_name(&c.label)), "", &rows)
     };
-    SheetSection {
-        id: "statistics".to_owned(),
-        title: format!("Process time by task length ({})", places.tables),
-        note: format!("All counted samples; none is discarded. {ROBUST}"),
-        tables: comparison.conditions.iter().map(table).collect(),
-        figures: Vec::new(),
-    }
+    Section::new(
+        "statistics",
+        format!("Process time by task length ({})", places.tables),
+        format!("All counted samples; none is discarded. {ROBUST}"),
+        comparison.conditions.iter().map(table),
+    )
 }
 
-fn executions(comparison: &ConditionComparison, places: &ConditionPlaces) -> SheetSection {
+fn executions(comparison: &ConditionComparison, places: &ConditionPlaces) -> Section {
     let figure = |(i, c): (usize, &ConditionTable)| {
         let longest = c.longest.as_ref()?;
         let title = format!("{}, {}", longest.label, condition_name(&c.label));
         let note = "A point for each execution, in their order.";
         Some(execution_figure(&format!("executions-{i}"), &title, note, "Process time", &longest.times))
     };
-    SheetSection {
-        id: "executions".to_owned(),
-        title: format!("Process time of the longest program, execution by execution ({})", places.figure),
-        note: "The vertical axes differ: look at the width of the bands, not at their height in the figure.".to_owned(),
-        tables: Vec::new(),
-        figures: comparison.conditions.iter().enumerate().filter_map(figure).collect(),
-    }
+    Section::new(
+        "executions",
+        format!("Process time of the longest program, execution by execution ({})", places.figure),
+        "The vertical axes differ: look at the width of the bands, not at their height in the figure.",
+        comparison.conditions.iter().enumerate().filter_map(figure),
+    )
 }
 
 /// The contrasts as one section; none without any.
-pub(crate) fn contrasts(contrasts: &[SpreadContrast]) -> Option<SheetSection> {
+pub(crate) fn contrasts(contrasts: &[SpreadContrast]) -> Option<Section> {
     let note = "Each is a value under the compared condition divided by that under the reference. The ratio of standard deviations \
                 has no interval: single outliers decide it.";
-    (!contrasts.is_empty()).then(|| SheetSection {
-        id: "contrasts".to_owned(),
-        title: "Conditions against the first".to_owned(),
-        note: format!("{note} {ROBUST}"),
-        tables: contrasts.iter().map(contrast_table).collect(),
-        figures: Vec::new(),
+    (!contrasts.is_empty()).then(|| {
+        Section::new(
+            "contrasts",
+            "Conditions against the first",
+            format!("{note} {ROBUST}"),
+            contrasts.iter().map(contrast_table),
+        )
     })
 }
 
 fn contrast_table(contrast: &SpreadContrast) -> Table {
     let title = format!("{} against {}", condition_name(&contrast.compared), condition_name(&contrast.reference));
-    let columns = ["program", ">mean", ">std. dev.", ">robust spread", ">low", ">high"];
+    let columns = ["program", ">mean", ">std. dev.", "robust spread [95%]"];
     let mut table = Table::new(title, "", &columns);
-    let bounds = |spread: Option<&SpreadRatio>| {
-        [spread.map(|s| s.ratio), spread.map(|s| s.interval.low), spread.map(|s| s.interval.high)]
-    };
-    let text = |v: f64| number::fixed(v, 3).unwrap_or_default();
-    let shown = |v: Option<f64>| v.map(text).unwrap_or_default();
     for p in &contrast.programs {
-        let [ratio, low, high] = bounds(p.spread.as_ref().ok());
-        let spread = ratio.map_or_else(|| spread_cell(&p.spread), text);
-        let mean = number::ratio(p.mean_ratio);
-        table.row(vec![p.label.clone(), mean, shown(p.deviation_ratio), spread, shown(low), shown(high)], Vec::new());
-        table.values(vec![None, Some(p.mean_ratio), p.deviation_ratio, ratio, low, high]);
+        // Means differ by little.
+        let mean = Cell::figure(Figure { digits: Some(1e-3), ..Figure::new(Unit::Ratio, p.mean_ratio) });
+        let cells = [Cell::foreign(&p.label), mean, Cell::of(Unit::Ratio, p.deviation_ratio), spread_cell(&p.spread)];
+        table.row(cells, Vec::new());
     }
-    let [ratio, low, high] = bounds(contrast.pooled.as_ref().ok());
-    let pooled = ratio.map_or_else(|| spread_cell(&contrast.pooled), text);
-    let name = "all, geometric mean".to_owned();
-    table.row(vec![name, String::new(), String::new(), pooled, shown(low), shown(high)], Vec::new());
-    table.values(vec![None, None, None, ratio, low, high]);
+    let all = [Cell::text("all, geometric mean"), Cell::empty(), Cell::empty(), spread_cell(&contrast.pooled)];
+    table.row(all, Vec::new());
     table
 }
 
 /// The factors that the study is about, by condition; none if nothing is known of them.
-fn states(comparison: &ConditionComparison) -> Option<SheetSection> {
+fn states(comparison: &ConditionComparison) -> Option<Section> {
     let mut table = Table::new("Factors", "As they were read before the samples.", &["condition", "factor", "value"]);
     for c in &comparison.conditions {
         for f in &c.state {
-            let cells = vec![condition_name(&c.label).to_owned(), f.name.clone(), f.value.clone()];
-            table.row(cells, Vec::new());
+            table.row([condition_name(&c.label), &f.name, &f.value].map(Cell::foreign), Vec::new());
         }
     }
-    (!table.rows.is_empty()).then(|| SheetSection {
-        id: "factors".to_owned(),
-        title: "State of the machine under each condition".to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    })
+    (!table.rows.is_empty()).then(|| Section::new("factors", "State of the machine under each condition", "", [table]))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::data::condition_tables::{FactorState, ProgramContrast, TimeSequence};
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
     use crate::sheets::timing_parts::tests::inc8;
     use tarebench_core::statistics::intervals::Interval;
-    use tarebench_core::statistics::spread::NoSpreadRatio;
+    use tarebench_core::statistics::spread::{NoSpreadRatio, SpreadRatio};
 
     const PLACES: ConditionPlaces = ConditionPlaces {
         tables: "EMP tables III and IV",
@@ -191,16 +175,6 @@ pub(crate) mod tests {
         }
     }
 
-    /// Every row of every table has as many cells, and as many values or none, as the table has columns.
-    pub(crate) fn rows_fit(sheet: &StudySheet) {
-        for table in sheet.sections.iter().flat_map(|s| &s.tables) {
-            for row in &table.rows {
-                assert_eq!(row.cells.len(), table.columns.len(), "{}", table.title);
-                assert!(row.numbers().is_empty() || row.numbers().len() == table.columns.len(), "{}", table.title);
-            }
-        }
-    }
-
     #[test]
     fn two_conditions() {
         let sheet = comparison_sheet(&comparison(), &PLACES);
@@ -214,10 +188,10 @@ pub(crate) mod tests {
         assert_eq!(sheet.remarks.len(), 1);
         let ids: Vec<&str> = sheet.sections.iter().map(|s| s.id.as_str()).collect();
         assert_eq!(ids, ["statistics", "executions", "contrasts", "factors"]);
-        let rows = &sheet.sections[2].tables[0].rows;
+        let rows = &sheet.sections[2].tables().next().unwrap().rows;
         assert_eq!(rows[0].cells[3], "none: 4 samples, 10 needed");
-        assert_eq!((rows[1].cells[3].plain().as_str(), rows[1].numbers()[5]), ("0.700", Some(0.8)));
-        assert_eq!(sheet.sections[1].figures.len(), 2);
+        assert_eq!((rows[1].cells[3].plain().as_str(), rows[1].numbers()[3]), ("0.700 [0.600, 0.800]", Some(0.7)));
+        assert_eq!(sheet.sections[1].figures().count(), 2);
     }
 
     #[test]
@@ -228,7 +202,7 @@ pub(crate) mod tests {
         let sheet = comparison_sheet(&one, &PLACES);
         assert!(sheet.answers.is_empty());
         assert_eq!(
-            sheet.remarks,
+            remarks(&sheet),
             [
                 "All samples are of one condition (NTP off), so nothing is compared; expected: the NTP daemon off, and on."
             ]
@@ -241,7 +215,7 @@ pub(crate) mod tests {
         same.conditions[1].state = same.conditions[0].state.clone();
         let sheet = comparison_sheet(&same, &PLACES);
         assert!(
-            sheet.remarks[1].starts_with("The factors read the same under the first condition"),
+            remarks(&sheet)[1].starts_with("The factors read the same under the first condition"),
             "{:?}",
             sheet.remarks
         );

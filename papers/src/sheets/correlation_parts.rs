@@ -1,11 +1,11 @@
 //! Tables, figures and sentences of correlations, which several studies of samples share.
 
-use crate::sheets::timing_parts::{linear, logarithmic};
+use crate::sheets::timing_parts::logarithmic;
 use tarebench_core::statistics::correlation::{
     CorrelationError, CorrelationEstimate, CorrelationGrowth, NoCorrelation, RawAndTrimmed,
 };
 use tarebench_core::statistics::intervals::Interval;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity};
 
@@ -13,27 +13,21 @@ use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, P
 pub(crate) const INTERVALS: &str = "The 95 % intervals are on Fisher's scale. Their standard error is the larger one of Fisher's, with \
      the number of independent pairs that dependent samples are worth, and of a bootstrap of blocks of successive samples.";
 
-/// A correlation as tables have it: two decimals.
-pub(crate) fn coefficient(r: f64) -> String {
-    number::fixed(r, 2).unwrap_or_default()
+/// A correlation with its interval of 95 %.
+pub(crate) fn coefficient(r: f64, interval: &Interval) -> Cell {
+    Cell::figure(Figure::new(Unit::Correlation, r).with_interval(&Ok(interval.clone())))
 }
 
-/// `0.35 [0.28, 0.44]`.
-pub(crate) fn coefficient_with(r: f64, interval: &Interval) -> String {
-    format!("{} {}", coefficient(r), range(interval))
-}
-
-/// `[0.28, 0.44]`.
-pub(crate) fn range(interval: &Interval) -> String {
-    format!("[{}, {}]", coefficient(interval.low), coefficient(interval.high))
-}
-
-/// The correlation and its interval as two cells, or why there is none.
-pub(crate) fn estimate_cells(found: &Result<CorrelationEstimate, NoCorrelation>) -> [String; 2] {
+/// The correlation with its interval, or why there is none.
+fn estimate_cell(found: &Result<CorrelationEstimate, NoCorrelation>) -> Cell {
     match found {
-        Ok(e) => [coefficient(e.r), range(&e.interval)],
-        Err(why) => [String::new(), format!("none: {why}")],
+        Ok(e) => coefficient(e.r, &e.interval),
+        Err(why) => no_correlation(why),
     }
+}
+
+pub(crate) fn no_correlation(why: &NoCorrelation) -> Cell {
+    format!("none: {why}").into()
 }
 
 /// What an interval rests on, in a word.
@@ -49,10 +43,8 @@ pub(crate) fn correlation_table(title: &str, note: &str, pairs: &str, rows: &[(S
     let counted = format!(">{pairs}");
     let columns = [
         "program",
-        ">corr. coeff.",
-        "95 % interval",
-        ">without outliers",
-        "95 % interval",
+        "corr. coeff. [95%]",
+        "without outliers [95%]",
         ">of ranks",
         counted.as_str(),
         ">outliers",
@@ -60,31 +52,17 @@ pub(crate) fn correlation_table(title: &str, note: &str, pairs: &str, rows: &[(S
     ];
     let mut table = Table::new(title, note, &columns);
     for (name, row) in rows {
-        let ([raw, raw_range], [trimmed, trimmed_range]) = (estimate_cells(&row.raw), estimate_cells(&row.trimmed));
         let known = row.raw.as_ref().ok();
-        let cells = vec![
-            name.clone(),
-            raw,
-            raw_range,
-            trimmed,
-            trimmed_range,
-            known.map(|e| coefficient(e.rank)).unwrap_or_default(),
-            row.pairs.len().to_string(),
-            row.removed.to_string(),
-            known.map(|e| rests_on(e.rests_on).to_owned()).unwrap_or_default(),
+        let cells = [
+            Cell::foreign(name),
+            estimate_cell(&row.raw),
+            estimate_cell(&row.trimmed),
+            Cell::of(Unit::Correlation, known.map(|e| e.rank)),
+            Cell::count(row.pairs.len() as f64),
+            Cell::count(row.removed),
+            known.map_or("", |e| rests_on(e.rests_on)).into(),
         ];
         table.row(cells, Vec::new());
-        table.values(vec![
-            None,
-            known.map(|e| e.r),
-            None,
-            row.trimmed.as_ref().ok().map(|e| e.r),
-            None,
-            known.map(|e| e.rank),
-            Some(row.pairs.len() as f64),
-            Some(f64::from(row.removed)),
-            None,
-        ]);
     }
     table
 }
@@ -104,8 +82,8 @@ pub(crate) fn scatter_figures(id: &str, title: &str, axes: [&str; 2], pairs: &Ra
         id,
         title,
         note: note.to_owned(),
-        x: linear(axes[0], PageQuantity::Time),
-        y: linear(axes[1], PageQuantity::Time),
+        x: PageAxis::linear(axes[0], PageQuantity::Time),
+        y: PageAxis::linear(axes[1], PageQuantity::Time),
         curves,
     };
     let retained = points("retained", 0, chosen(true));
@@ -134,15 +112,15 @@ pub(crate) fn sequence_figure(id: String, title: String, y: &str, curves: Vec<Pa
         id,
         title,
         note: "In the order of execution.".to_owned(),
-        x: linear("Execution", PageQuantity::Count),
-        y: linear(y, PageQuantity::Time),
+        x: PageAxis::counts("Execution"),
+        y: PageAxis::linear(y, PageQuantity::Time),
         curves,
     }
 }
 
 /// From -1 to 1.
 pub(crate) fn correlation_axis() -> PageAxis {
-    PageAxis { shown: Some((-1.0, 1.0)), ..linear("Correlation", PageQuantity::Ratio) }
+    PageAxis { shown: Some((-1.0, 1.0)), ..PageAxis::ratios("Correlation") }
 }
 
 /// A correlation by task length, with its interval; `None` without points. Task lengths in s.
@@ -182,32 +160,28 @@ pub(crate) fn known(
 }
 
 /// Which of these correlations differ from 0, and which are not told from it: one or two sentences. `what` begins them.
-pub(crate) fn differing(what: &str, found: &[(String, f64, &Interval)]) -> Vec<String> {
+pub(crate) fn differing(what: &str, found: &[(String, f64, &Interval)]) -> Vec<Cell> {
     let (differ, open): (Vec<_>, Vec<_>) = found.iter().partition(|(_, _, i)| !i.contains(0.0));
-    let list = |some: &[&(String, f64, &Interval)]| {
-        let texts = some.iter().map(|(name, r, i)| format!("{name} {}", coefficient_with(*r, i)));
-        texts.collect::<Vec<String>>().join(", ")
+    let sentence = |some: &[&(String, f64, &Interval)], said: &str| {
+        let each = some.iter().enumerate().flat_map(|(i, (name, r, interval))| {
+            let between = if i == 0 { "" } else { ", " };
+            [between.into(), Cell::foreign(name), " ".into(), coefficient(*r, interval)]
+        });
+        (!some.is_empty()).then(|| each.fold(Cell::text(format!("{what} {said}: ")), Cell::and).and("."))
     };
-    let mut sentences = Vec::new();
-    if !differ.is_empty() {
-        sentences.push(format!("{what} differs from 0: {}.", list(&differ)));
-    }
-    if !open.is_empty() {
-        sentences.push(format!("{what} is not distinguishable from 0: {}.", list(&open)));
-    }
-    sentences
+    sentence(&differ, "differs from 0").into_iter().chain(sentence(&open, "is not distinguishable from 0")).collect()
 }
 
 /// How a correlation changes with the task length; `None` if that is not known.
-pub(crate) fn change_sentence(what: &str, growth: Option<&CorrelationGrowth>) -> Option<String> {
+pub(crate) fn change_sentence(what: &str, growth: Option<&CorrelationGrowth>) -> Option<Cell> {
     let g = growth?;
-    let slope = coefficient_with(g.per_doubling, &g.interval);
     let change = match (g.interval.low > 0.0, g.interval.high < 0.0) {
         (true, _) => "rises with the task length",
         (_, true) => "falls with the task length",
         _ => "shows no change with the task length beyond chance",
     };
-    Some(format!("{what} {change}: by {slope} for each doubling, on Fisher's scale, over {} programs.", g.sizes))
+    let over = format!(" for each doubling, on Fisher's scale, over {} programs.", g.sizes);
+    Some(Cell::text(format!("{what} {change}: by ")).and(coefficient(g.per_doubling, &g.interval)).and(over))
 }
 
 /// Programs whose number of samples is so small that no sample can be an outlier.
@@ -245,7 +219,7 @@ pub(crate) mod tests {
             differing("The correlation", &all),
             [
                 "The correlation differs from 0: INC2 0.30 [0.20, 0.40].",
-                "The correlation is not distinguishable from 0: INC1 0.05 [-0.10, 0.20]."
+                "The correlation is not distinguishable from 0: INC1 0.05 [−0.10, 0.20]."
             ]
         );
         let growth = |low, high| CorrelationGrowth {
@@ -253,7 +227,7 @@ pub(crate) mod tests {
             per_doubling: 0.1,
             interval: Interval { low, high, level: 0.95 },
         };
-        let text = |g: &CorrelationGrowth| change_sentence("It", Some(g)).unwrap();
+        let text = |g: &CorrelationGrowth| change_sentence("It", Some(g)).unwrap().plain();
         assert!(text(&growth(0.05, 0.15)).starts_with("It rises with the task length: by 0.10 [0.05, 0.15]"));
         assert!(text(&growth(-0.05, 0.25)).contains("no change"));
         assert_eq!(change_sentence("It", None), None);

@@ -5,13 +5,15 @@ use crate::sheets::correlation_parts::{
     INTERVALS, change_sentence, correlation_curve, correlation_figure, correlation_table, differing, known,
     scatter_figures, sequence, sequence_figure, too_few_to_trim,
 };
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{ms, named};
+use crate::sheets::sheet::{figures_and_tables, study_sheet};
+use crate::sheets::timing_parts::named;
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 
 /// Table 8 and figures 33 to 39 of the report on program execution time.
-pub fn sheet(report: &DaemonsReport) -> StudySheet {
+pub fn sheet(report: &DaemonsReport) -> Sheet {
     let what = "The correlation of process time with the daemons' time";
     let found: Vec<(String, f64, &Interval)> = report
         .rows
@@ -23,7 +25,7 @@ pub fn sheet(report: &DaemonsReport) -> StudySheet {
     answers.extend(change_sentence("Without outliers, it", report.trimmed_growth.as_ref()));
     let mut sections = vec![correlations(report), daemon_times(report)];
     sections.extend(report.rows.iter().enumerate().map(|(i, row)| program(i + 1, row)));
-    StudySheet { answers, remarks: remarks(report), sections }
+    study_sheet(answers, remarks(report), sections)
 }
 
 fn name(row: &DaemonsRow) -> String {
@@ -54,7 +56,7 @@ fn remarks(report: &DaemonsReport) -> Vec<String> {
     remarks
 }
 
-fn correlations(report: &DaemonsReport) -> SheetSection {
+fn correlations(report: &DaemonsReport) -> Section {
     let title = "Correlation of process time with the daemons' time (the report's table 8)";
     let note = format!(
         "The daemons' time is the CPU time of all other processes and kernel threads during a sample, without tare's. A sample is \
@@ -67,37 +69,31 @@ fn correlations(report: &DaemonsReport) -> SheetSection {
         correlation_curve("without outliers", 1, report.rows.iter().filter_map(|r| known(r.size, &r.times.trimmed)));
     let curves = raw.into_iter().chain(trimmed).collect();
     let figure_title = "Correlation of process time with the daemons' time by task length";
-    SheetSection {
-        id: "daemon-correlations".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![correlation_table(title, &note, "samples", &rows)],
-        figures: correlation_figure("daemon-correlations", figure_title, curves).into_iter().collect(),
-    }
+    Section::new(
+        "daemon-correlations",
+        title,
+        "",
+        figures_and_tables(
+            correlation_figure("daemon-correlations", figure_title, curves),
+            [correlation_table(title, &note, "samples", &rows)],
+        ),
+    )
 }
 
-fn daemon_times(report: &DaemonsReport) -> SheetSection {
+fn daemon_times(report: &DaemonsReport) -> Section {
     let title = "The daemons' time in a sample";
-    let columns = ["program", ">median", ">mean", ">std. dev.", ">maximum"];
-    let mut table = Table::new(title, "CPU time in ms.", &columns);
+    let columns = ["program", ">median", ">mean ± s.d.", ">maximum"];
+    let mut table = Table::new(title, "CPU time.", &columns);
     for row in &report.rows {
         let d = &row.daemons;
-        let values = [Some(d.median), Some(d.mean), d.std_dev, Some(d.max)];
-        let cells = values.iter().map(|v| v.map(ms).unwrap_or_default());
-        table.row(std::iter::once(name(row)).chain(cells), Vec::new());
-        table.values(std::iter::once(None).chain(values).collect());
+        let mean = Figure::new(Unit::Time, d.mean).with_spread(d.std_dev);
+        table.row([Cell::foreign(name(row)), Cell::time(d.median), mean.into(), Cell::time(d.max)], Vec::new());
     }
-    SheetSection {
-        id: "daemon-times".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new("daemon-times", title, "", [table])
 }
 
 /// Scatter plots and sequences of one program.
-fn program(number: usize, row: &DaemonsRow) -> SheetSection {
+fn program(number: usize, row: &DaemonsRow) -> Section {
     let name = name(row);
     let id = format!("daemons-{number}");
     let axes = ["Process time", "The daemons' time"];
@@ -114,13 +110,14 @@ fn program(number: usize, row: &DaemonsRow) -> SheetSection {
         "The daemons' time",
         daemons,
     ));
-    SheetSection { id, title: name, note: String::new(), tables: Vec::new(), figures }
+    Section::new(id, name, "", figures)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sheets::correlation_parts::tests::estimate;
+    use crate::sheets::sheet::tests::remarks;
     use tarebench_core::statistics::correlation::{CorrelatedPair, RawAndTrimmed};
     use tarebench_core::statistics::series::Summary;
 
@@ -149,10 +146,13 @@ mod tests {
             s.answers,
             ["The correlation of process time with the daemons' time differs from 0: INC512 0.90 [0.85, 0.95]."]
         );
-        assert_eq!(s.sections[0].tables[0].rows[0].cells[..4], ["INC512", "0.90", "[0.85, 0.95]", "0.60"]);
-        assert_eq!(s.sections[1].tables[0].rows[0].cells, ["INC512", "1.50", "2.00", "", "3.00"]);
+        assert_eq!(
+            s.sections[0].tables().next().unwrap().rows[0].cells[..3],
+            ["INC512", "0.90 [0.85, 0.95]", "0.60 [0.50, 0.70]"]
+        );
+        assert_eq!(s.sections[1].tables().next().unwrap().rows[0].cells, ["INC512", "1.50 ms", "2.00 ms", "3.00 ms"]);
         // One scatter plot, as there are no outliers, and two sequences.
-        assert_eq!(s.sections[2].figures.len(), 3);
-        assert!(s.remarks.iter().any(|r| r.ends_with("4 of INC512.")), "{:?}", s.remarks);
+        assert_eq!(s.sections[2].figures().count(), 3);
+        assert!(remarks(&s).iter().any(|r| r.ends_with("4 of INC512.")), "{:?}", s.remarks);
     }
 }

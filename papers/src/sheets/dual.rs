@@ -5,13 +5,16 @@ use crate::sheets::correlation_parts::{
     INTERVALS, change_sentence, correlation_curve, correlation_figure, correlation_table, differing, known,
     scatter_figures, sequence, sequence_figure, too_few_to_trim,
 };
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{ms, named};
+use crate::sheets::sheet::{figures_and_tables, study_sheet};
+use crate::sheets::timing_parts::named;
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_core::statistics::series::Summary;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 
 /// Table 7 and figures 21 to 28 of the report on program execution time.
-pub fn sheet(report: &DualReport) -> StudySheet {
+pub fn sheet(report: &DualReport) -> Sheet {
     let what = "The correlation of the two halves' times, without outliers,";
     let found: Vec<(String, f64, &Interval)> = report
         .rows
@@ -22,7 +25,7 @@ pub fn sheet(report: &DualReport) -> StudySheet {
     answers.extend(change_sentence(what, report.growth.as_ref()));
     let mut sections = vec![correlations(report), halves(report)];
     sections.extend(report.rows.iter().enumerate().map(|(i, row)| program(i + 1, row)));
-    StudySheet { answers, remarks: remarks(report), sections }
+    study_sheet(answers, remarks(report), sections)
 }
 
 fn name(row: &DualRow) -> String {
@@ -49,7 +52,7 @@ fn remarks(report: &DualReport) -> Vec<String> {
     remarks
 }
 
-fn correlations(report: &DualReport) -> SheetSection {
+fn correlations(report: &DualReport) -> Section {
     let title = "Correlation of two halves (the report's table 7)";
     let note = format!("A pair is an outlier if one half is beyond {} standard deviations. {INTERVALS}", report.s);
     let rows: Vec<_> = report.rows.iter().map(|r| (name(r), &r.halves)).collect();
@@ -57,39 +60,31 @@ fn correlations(report: &DualReport) -> SheetSection {
     let trimmed =
         correlation_curve("without outliers", 1, report.rows.iter().filter_map(|r| known(r.size, &r.halves.trimmed)));
     let curves = raw.into_iter().chain(trimmed).collect();
-    SheetSection {
-        id: "dual-correlations".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![correlation_table(title, &note, "samples", &rows)],
-        figures: correlation_figure("dual-correlations", "Correlation of two halves by task length", curves)
-            .into_iter()
-            .collect(),
-    }
+    Section::new(
+        "dual-correlations",
+        title,
+        "",
+        figures_and_tables(
+            correlation_figure("dual-correlations", "Correlation of two halves by task length", curves),
+            [correlation_table(title, &note, "samples", &rows)],
+        ),
+    )
 }
 
 /// Mean and spread of each half.
-fn halves(report: &DualReport) -> SheetSection {
+fn halves(report: &DualReport) -> Section {
     let title = "Times of the halves";
-    let columns = ["program", ">mean of first", ">mean of second", ">std. dev. of first", ">std. dev. of second"];
-    let mut table = Table::new(title, "Elapsed times in ms.", &columns);
+    let columns = ["program", ">first, mean ± s.d.", ">second, mean ± s.d."];
+    let mut table = Table::new(title, "Elapsed times.", &columns);
     for row in &report.rows {
-        let values = [Some(row.first.mean), Some(row.second.mean), row.first.std_dev, row.second.std_dev];
-        let cells = values.iter().map(|v| v.map(ms).unwrap_or_default());
-        table.row(std::iter::once(name(row)).chain(cells), Vec::new());
-        table.values(std::iter::once(None).chain(values).collect());
+        let half = |s: &Summary| Figure::new(Unit::Time, s.mean).with_spread(s.std_dev).into();
+        table.row([Cell::foreign(name(row)), half(&row.first), half(&row.second)], Vec::new());
     }
-    SheetSection {
-        id: "dual-halves".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new("dual-halves", title, "", [table])
 }
 
 /// Scatter plots and sequences of one program.
-fn program(number: usize, row: &DualRow) -> SheetSection {
+fn program(number: usize, row: &DualRow) -> Section {
     let name = name(row);
     let id = format!("dual-{number}");
     let axes = ["First half", "Second half"];
@@ -101,15 +96,15 @@ fn program(number: usize, row: &DualRow) -> SheetSection {
     ];
     let title = format!("{name}: halves in the order of execution (the report's figures 25 to 28)");
     figures.push(sequence_figure(format!("{id}-sequence"), title, "Time of a half", curves));
-    SheetSection { id, title: name, note: String::new(), tables: Vec::new(), figures }
+    Section::new(id, name, "", figures)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sheets::correlation_parts::tests::estimate;
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
     use tarebench_core::statistics::correlation::{CorrelatedPair, NoCorrelation, RawAndTrimmed};
-    use tarebench_core::statistics::series::Summary;
 
     pub(crate) fn pairs(raw: f64, trimmed: f64) -> RawAndTrimmed {
         let pair = |x: f64, retained| CorrelatedPair { x, y: x / 2.0, retained };
@@ -156,16 +151,16 @@ mod tests {
         };
         let s = sheet(&report);
         assert_eq!(s.answers.len(), 1);
-        assert!(s.answers[0].ends_with("differs from 0: dual INC2 0.50 [0.45, 0.55]."), "{:?}", s.answers);
-        let table = &s.sections[0].tables[0];
+        assert!(s.answers[0].plain().ends_with("differs from 0: dual INC2 0.50 [0.45, 0.55]."), "{:?}", s.answers);
+        let table = &s.sections[0].tables().next().unwrap();
         let cells = &table.rows[0].cells;
-        assert_eq!(cells[..5], ["dual INC2", "0.30", "[0.24, 0.36]", "0.50", "[0.45, 0.55]"]);
-        assert_eq!(table.rows[1].cells[2], "none: 3 pairs, 10 needed");
-        assert!(table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.numbers().len() == r.cells.len()));
+        assert_eq!(cells[..3], ["dual INC2", "0.30 [0.24, 0.36]", "0.50 [0.45, 0.55]"]);
+        assert_eq!(table.rows[1].cells[1], "none: 3 pairs, 10 needed");
+        rows_fit(&s);
         // Scatter plots of all and zoomed, and the sequences.
         let program = &s.sections[2];
-        assert_eq!((program.id.as_str(), program.figures.len()), ("dual-1", 3));
-        assert_eq!(program.figures[0].curves[0].x, [1e9, 2e9]);
-        assert!(s.remarks.iter().any(|r| r.contains("dual INC4")) && s.remarks.iter().any(|r| r.contains("INC1")));
+        assert_eq!((program.id.as_str(), program.figures().count()), ("dual-1", 3));
+        assert_eq!(program.figures().next().unwrap().curves[0].x, [1e9, 2e9]);
+        assert!(remarks(&s).iter().any(|r| r.contains("dual INC4")) && remarks(&s).iter().any(|r| r.contains("INC1")));
     }
 }

@@ -2,18 +2,19 @@
 
 use crate::data::et_pt::{EtPtProgram, EtPtReport};
 use crate::data::timing_row::TimingRow;
-use crate::sheets::sheet::{SheetSection, StudySheet};
+use crate::sheets::sheet::study_sheet;
 use crate::sheets::timing_parts::{
-    ROBUST, SLOPES, by_length, execution_figure, growth_sentence, length_figure, ms, named, spread_cell,
+    ROBUST, SLOPES, by_length, execution_figure, growth_sentence, length_figure, named, named_cell, spread_cell,
     spread_sentence, timing_table,
 };
 use tarebench_core::statistics::bands::ValueBands;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::PageQuantity;
 
 /// EMP figures 2 and 9, tables II and III.
-pub fn sheet(report: &EtPtReport) -> StudySheet {
+pub fn sheet(report: &EtPtReport) -> Sheet {
     let mut answers =
         vec![spread_sentence("Process time (PT)", "elapsed time (ET) of the same executions", &report.pooled)];
     answers.extend(report.programs.last().and_then(bands_sentence));
@@ -27,111 +28,101 @@ pub fn sheet(report: &EtPtReport) -> StudySheet {
         bands(report),
         growth(report),
     ];
-    StudySheet { answers, remarks: Vec::new(), sections }
+    study_sheet(answers, [""; 0], sections)
 }
 
 /// How many bands the longest program's times have.
-fn bands_sentence(program: &EtPtProgram) -> Option<String> {
+fn bands_sentence(program: &EtPtProgram) -> Option<Cell> {
     let words = |bands: &ValueBands| {
         let noun = if bands.bands.len() == 1 { "band" } else { "bands" };
         format!("{} {noun} ({} of the times in none)", bands.bands.len(), bands.alone)
     };
     let (elapsed, process) = (program.elapsed_bands.as_ref()?, program.process_bands.as_ref()?);
     let label = &program.elapsed.label;
-    Some(format!("ET of {label} forms {}; PT forms {}.", words(elapsed), words(process)))
+    Some(format!("ET of {label} forms {}; PT forms {}.", words(elapsed), words(process)).into())
 }
 
-fn executions(report: &EtPtReport) -> SheetSection {
+fn executions(report: &EtPtReport) -> Section {
     let longest = &report.longest;
     let note = "A point for each execution, in their order; the vertical axes differ.";
     let figure = |id: &str, what: &str, times: &[f64]| {
         execution_figure(id, &format!("{what} of {}", longest.label), note, what, times)
     };
-    SheetSection {
-        id: "executions".to_owned(),
-        title: format!("ET and PT of {}, execution by execution (EMP figures 2 and 9)", longest.label),
-        note: String::new(),
-        tables: Vec::new(),
-        figures: vec![
+    Section::new(
+        "executions",
+        format!("ET and PT of {}, execution by execution (EMP figures 2 and 9)", longest.label),
+        "",
+        [
             figure("executions-et", "Elapsed time", &longest.elapsed),
             figure("executions-pt", "Process time", &longest.process),
         ],
-    }
+    )
 }
 
-fn statistics(report: &EtPtReport, id: &str, title: &str, row: fn(&EtPtProgram) -> &TimingRow) -> SheetSection {
+fn statistics(report: &EtPtReport, id: &str, title: &str, row: fn(&EtPtProgram) -> &TimingRow) -> Section {
     let rows: Vec<_> = report.programs.iter().map(|p| (named(&row(p).label, &p.condition), row(p))).collect();
-    SheetSection {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![timing_table(title, &format!("All counted samples. {ROBUST}"), &rows)],
-        figures: Vec::new(),
-    }
+    Section::new(id, title, "", [timing_table(title, &format!("All counted samples. {ROBUST}"), &rows)])
 }
 
-fn difference(report: &EtPtReport) -> SheetSection {
+fn difference(report: &EtPtReport) -> Section {
     let columns = [
         "program",
         ">mean ET - mean PT",
         ">range of ET",
         ">range of PT",
         ">std. dev., PT / ET",
-        ">robust spread, PT / ET",
+        "robust spread, PT / ET [95%]",
     ];
-    let mut table = Table::new("PT against ET", "Times in ms; the last column with its 95 % interval.", &columns);
+    let mut table = Table::new("PT against ET", "", &columns);
     for p in &report.programs {
         let (et, pt) = (&p.elapsed.summary, &p.process.summary);
-        let ranges = [et.max - et.min, pt.max - pt.min];
         let ratio = et.std_dev.zip(pt.std_dev).map(|(et, pt)| pt / et).filter(|r| r.is_finite());
-        let deviations = ratio.and_then(|r| number::fixed(r, 3)).unwrap_or_default();
-        let name = named(&p.elapsed.label, &p.condition);
-        let cells = vec![name, ms(p.excess), ms(ranges[0]), ms(ranges[1]), deviations, spread_cell(&p.spread)];
+        let cells = [
+            named_cell(&p.elapsed.label, &p.condition),
+            Cell::time(p.excess),
+            Cell::time(et.max - et.min),
+            Cell::time(pt.max - pt.min),
+            Cell::of(Unit::Ratio, ratio),
+            spread_cell(&p.spread),
+        ];
         table.row(cells, Vec::new());
-        let spread = p.spread.as_ref().ok().map(|s| s.ratio);
-        table.values(vec![None, Some(p.excess), Some(ranges[0]), Some(ranges[1]), ratio, spread]);
     }
-    SheetSection {
-        id: "difference".to_owned(),
-        title: "What PT leaves out of ET (EMP section 4.1)".to_owned(),
-        note: "ET contains starting the program, waiting for a CPU and noticing its end. Both times are of the same executions, so \
-               they are resampled together."
-            .to_owned(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new(
+        "difference",
+        "What PT leaves out of ET (EMP section 4.1)",
+        "ET contains starting the program, waiting for a CPU and noticing its end. Both times are of the same executions, so \
+               they are resampled together.",
+        [table],
+    )
 }
 
-fn bands(report: &EtPtReport) -> SheetSection {
+fn bands(report: &EtPtReport) -> Section {
     let columns = ["program", "time", ">band", ">samples", ">lowest", ">median", ">highest"];
-    let mut table = Table::new("Bands", "Times in ms.", &columns);
+    let mut table = Table::new("Bands", "", &columns);
     for p in &report.programs {
-        let name = named(&p.elapsed.label, &p.condition);
         for (what, found) in [("ET", &p.elapsed_bands), ("PT", &p.process_bands)] {
             let Some(found) = found else { continue };
+            let head = || [named_cell(&p.elapsed.label, &p.condition), what.into()].into_iter();
             for (i, b) in found.bands.iter().enumerate() {
-                let texts = [(i + 1).to_string(), b.values.to_string(), ms(b.low), ms(b.median), ms(b.high)];
-                table.row([name.clone(), what.to_owned()].into_iter().chain(texts), Vec::new());
-                let values = [b.values as f64, b.low, b.median, b.high].map(Some);
-                table.values([None, None, Some((i + 1) as f64)].into_iter().chain(values).collect());
+                // Times of a band differ by little.
+                let time = |ns| Cell::figure(Figure { digits: Some(b.high - b.low), ..Figure::new(Unit::Time, ns) });
+                let counts = [i + 1, b.values].map(|n| Cell::count(n as f64));
+                table.row(head().chain(counts).chain([b.low, b.median, b.high].map(time)), Vec::new());
             }
-            let alone = ["none".to_owned(), found.alone.to_string(), String::new(), String::new(), String::new()];
-            table.row([name.clone(), what.to_owned()].into_iter().chain(alone), Vec::new());
-            table.values(vec![None, None, None, Some(found.alone as f64), None, None, None]);
+            let alone = ["none".into(), Cell::count(found.alone as f64)].into_iter();
+            table.row(head().chain(alone).chain([(); 3].map(|()| Cell::empty())), Vec::new());
         }
     }
-    SheetSection {
-        id: "bands".to_owned(),
-        title: "Bands of ET and PT (EMP figures 2 and 9)".to_owned(),
-        note: "Bands are at least three times with no empty range wider than twice the robust spread between them. Weak bands, \
-               whose times are further apart, are counted in no band."
-            .to_owned(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new(
+        "bands",
+        "Bands of ET and PT (EMP figures 2 and 9)",
+        "Bands are at least three times with no empty range wider than twice the robust spread between them. Weak bands, \
+               whose times are further apart, are counted in no band.",
+        [table],
+    )
 }
 
-fn growth(report: &EtPtReport) -> SheetSection {
+fn growth(report: &EtPtReport) -> Section {
     let title = "Standard deviation by task length";
     let points = |row: fn(&EtPtProgram) -> &TimingRow| {
         report.programs.iter().filter_map(|p| row(p).deviation_by_size()).collect::<Vec<_>>()
@@ -139,20 +130,19 @@ fn growth(report: &EtPtReport) -> SheetSection {
     let curves = [("ET", points(|p| &p.elapsed)), ("PT", points(|p| &p.process))];
     let curves = curves.into_iter().enumerate().filter_map(|(look, (name, at))| by_length(name.to_owned(), look, at));
     let y = ("Standard deviation", PageQuantity::Time);
-    SheetSection {
-        id: "growth".to_owned(),
-        title: format!("{title} (EMP section 4.1)"),
-        note: SLOPES.to_owned(),
-        tables: Vec::new(),
-        figures: length_figure("growth", title, "", y, curves.collect()).into_iter().collect(),
-    }
+    Section::new(
+        "growth",
+        format!("{title} (EMP section 4.1)"),
+        SLOPES,
+        length_figure("growth", title, "", y, curves.collect()),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::et_pt::EtPtExecutions;
-    use crate::sheets::conditions::tests::rows_fit;
+    use crate::sheets::sheet::tests::rows_fit;
     use crate::sheets::timing_parts::tests::inc8;
     use tarebench_core::statistics::bands::ValueBand;
     use tarebench_core::statistics::intervals::Interval;
@@ -191,7 +181,7 @@ mod tests {
         let sheet = sheet(&report());
         rows_fit(&sheet);
         assert!(
-            sheet.answers[0].starts_with("Process time (PT): less spread than elapsed time (ET)"),
+            sheet.answers[0].plain().starts_with("Process time (PT): less spread than elapsed time (ET)"),
             "{:?}",
             sheet.answers
         );
@@ -200,10 +190,10 @@ mod tests {
             "ET of INC8 forms 2 bands (1 of the times in none); PT forms 1 band (0 of the times in none)."
         );
         assert_eq!(sheet.answers.len(), 2);
-        let difference = &sheet.sections[3].tables[0].rows[0];
-        assert_eq!(difference.cells[..4], ["INC8", "30.0", "858", "178"]);
+        let difference = &sheet.sections[3].tables().next().unwrap().rows[0];
+        assert_eq!(difference.cells[..4], ["INC8", "30.0 ms", "858 ms", "178 ms"]);
         assert_eq!(difference.cells[4..], ["0.213", "none: at least half of the values are equal"]);
-        let bands = &sheet.sections[4].tables[0].rows;
+        let bands = &sheet.sections[4].tables().next().unwrap().rows;
         assert_eq!(bands.len(), 5);
         assert_eq!(bands[1].cells[..4], ["INC8", "ET", "2", "29"]);
         let names: Vec<&str> = sheet.sections.iter().map(|s| s.id.as_str()).collect();

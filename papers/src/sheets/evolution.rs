@@ -1,11 +1,15 @@
 //! The study of the protocol's versions as tables and figures.
 
 use crate::data::evolution::{EvolutionReport, EvolutionRow, MachineState, StepVariation, VersionRule, VersionValue};
+use crate::sheets::cells::ranged;
+use crate::sheets::checked_parts::by_check;
+use crate::sheets::conditions;
 use crate::sheets::conditions::{condition_name, contrasts};
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{by_length, length_figure, ms, spread_sentence};
+use crate::sheets::sheet::study_sheet;
+use crate::sheets::timing_parts::{by_length, length_figure, spread_sentence};
 use tarebench_core::machine::data::Standing;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{PageCurve, PageFigure, PageQuantity};
 
@@ -14,22 +18,19 @@ const STEPS: [&str; 4] =
     ["few daemons", "a running NTP daemon", "turbo mode and frequency scaling off", "an up-to-date kernel"];
 
 /// EMP figure 17.
-pub fn sheet(report: &EvolutionReport) -> StudySheet {
+pub fn sheet(report: &EvolutionReport) -> Sheet {
     let compared = "Process time (PT), all samples";
     let mut answers =
         vec![spread_sentence(compared, "elapsed time (ET) of the same executions", &report.process_against_elapsed)];
-    answers.extend(report.comparison.contrasts.iter().map(|c| {
-        let compared = format!("Process time, {}", condition_name(&c.compared));
-        spread_sentence(&compared, condition_name(&c.reference), &c.pooled)
-    }));
+    answers.extend(conditions::answers(&report.comparison.contrasts));
     answers.extend(first_and_last(report));
     let mut sections = vec![figures(report), versions(report), states(report)];
     sections.extend(contrasts(&report.comparison.contrasts));
-    StudySheet { answers, remarks: remarks(report), sections }
+    study_sheet(answers, remarks(report), sections)
 }
 
 /// What the first and the last version report of the longest program that has both.
-fn first_and_last(report: &EvolutionReport) -> Option<String> {
+fn first_and_last(report: &EvolutionReport) -> Option<Cell> {
     let longest = report.rows.iter().filter(|r| r.rule == VersionRule::Ten && r.process.is_some());
     let last = longest.max_by(|a, b| a.size.unwrap_or(0.0).total_cmp(&b.size.unwrap_or(0.0)))?;
     let same = |r: &&EvolutionRow| r.rule == VersionRule::All && r.state == last.state && r.label == last.label;
@@ -37,12 +38,13 @@ fn first_and_last(report: &EvolutionReport) -> Option<String> {
     let all = first.elapsed.as_ref()?.checked.summary.std_dev?;
     let ten = last.process.as_ref()?.checked.summary.std_dev?;
     let state = report.states.get(last.state).map_or("", |s| condition_name(&s.label));
-    Some(format!(
-        "{} ({state}): the standard deviation is {} ms for ET of all samples, {} ms for PT of ten by EMPv6.",
-        last.label,
-        ms(all),
-        ms(ten)
-    ))
+    Some(
+        Cell::text(format!("{} ({state}): the standard deviation is ", last.label))
+            .and(Cell::time(all))
+            .and(" for ET of all samples, ")
+            .and(Cell::time(ten))
+            .and(" for PT of ten by EMPv6."),
+    )
 }
 
 fn remarks(report: &EvolutionReport) -> Vec<String> {
@@ -84,7 +86,7 @@ fn version_name(rule: VersionRule, state: Option<&MachineState>) -> String {
     }
 }
 
-fn figures(report: &EvolutionReport) -> SheetSection {
+fn figures(report: &EvolutionReport) -> Section {
     let deviation = |v: &VersionValue| v.checked.summary.std_dev;
     let relative = |v: &VersionValue| v.checked.summary.relative_error;
     let (time, share) = (("Standard deviation", PageQuantity::Time), ("Relative error", PageQuantity::Share));
@@ -94,13 +96,12 @@ fn figures(report: &EvolutionReport) -> SheetSection {
         figure(report, 'c', "Relative error of ET", share, |r| r.elapsed.as_ref().and_then(relative)),
         figure(report, 'd', "Relative error of PT", share, |r| r.process.as_ref().and_then(relative)),
     ];
-    SheetSection {
-        id: "evolution".to_owned(),
-        title: "Measurement quality by protocol version and task length (EMP figure 17)".to_owned(),
-        note: "Both axes are logarithmic; a spread of 0 is not drawn.".to_owned(),
-        tables: Vec::new(),
-        figures: all.into_iter().flatten().collect(),
-    }
+    Section::new(
+        "evolution",
+        "Measurement quality by protocol version and task length (EMP figure 17)",
+        "Both axes are logarithmic; a spread of 0 is not drawn.",
+        all.into_iter().flatten(),
+    )
 }
 
 fn figure(
@@ -126,7 +127,7 @@ fn figure(
     length_figure(&format!("evolution-{letter}"), &format!("{what} (EMP figure 17{letter})"), "", y, curves)
 }
 
-fn versions(report: &EvolutionReport) -> SheetSection {
+fn versions(report: &EvolutionReport) -> Section {
     let columns = [
         "program",
         "state",
@@ -138,54 +139,37 @@ fn versions(report: &EvolutionReport) -> SheetSection {
         ">PT discarded",
         ">PT std. dev.",
         ">PT relative error",
-        "PT, groups of ten",
+        "PT, groups of ten [range]",
     ];
-    let note = "Standard deviations in ms. Discarded: by check 1 + by check 2. Groups of ten: smallest, median and largest standard \
+    let note = "Discarded: by either check (= by check 1 + by check 2). Groups of ten: median and range of the standard \
                 deviation that EMPv6 would have reported from other ten samples in a row.";
     let mut table = Table::new("Versions", note, &columns);
-    let count = |v: &Option<VersionValue>| v.as_ref().map(|v| v.checked.discarded() as f64);
-    let discarded = |v: &Option<VersionValue>| match v {
-        Some(v) => format!("{} + {}", v.checked.by_cutoff, v.checked.by_deviation),
-        None => String::new(),
+    let measures = |v: &Option<VersionValue>| {
+        let checked = v.as_ref().map(|v| &v.checked);
+        [
+            checked.map(|c| by_check(c.by_cutoff, c.by_deviation)).unwrap_or_default(),
+            Cell::time(checked.and_then(|c| c.summary.std_dev)),
+            Cell::of(Unit::Share, checked.and_then(|c| c.summary.relative_error)),
+        ]
     };
-    let deviation = |v: &Option<VersionValue>| v.as_ref().and_then(|v| v.checked.summary.std_dev);
-    let relative = |v: &Option<VersionValue>| v.as_ref().and_then(|v| v.checked.summary.relative_error);
-    let percent = |v: Option<f64>| v.and_then(number::percent).unwrap_or_default();
     for r in &report.rows {
         let state = report.states.get(r.state);
         let samples = r.process.as_ref().or(r.elapsed.as_ref()).map(|v| v.checked.samples);
-        let groups = r.process.as_ref().and_then(|v| v.groups).map(|g| g.map(ms).join(", "));
-        let [et, pt] = [&r.elapsed, &r.process];
-        table.row(
-            vec![
-                r.label.clone(),
-                state.map_or("", |s| condition_name(&s.label)).to_owned(),
-                version_name(r.rule, state),
-                samples.map_or_else(|| "fewer than 10".to_owned(), |n| n.to_string()),
-                discarded(et),
-                deviation(et).map(ms).unwrap_or_default(),
-                percent(relative(et)),
-                discarded(pt),
-                deviation(pt).map(ms).unwrap_or_default(),
-                percent(relative(pt)),
-                groups.unwrap_or_default(),
-            ],
-            Vec::new(),
-        );
-        let texts = [None, None, None, samples.map(|n| n as f64)];
-        let measures = [et, pt].map(|v| [count(v), deviation(v), relative(v)]);
-        table.values(texts.into_iter().chain(measures.into_iter().flatten()).chain([None]).collect());
+        let groups = r.process.as_ref().and_then(|v| v.groups);
+        let groups = groups.map(|[low, median, high]| ranged(Unit::Time, median, Some((low, high))));
+        let head = [
+            Cell::foreign(&r.label),
+            Cell::foreign(state.map_or("", |s| condition_name(&s.label))),
+            version_name(r.rule, state).into(),
+            samples.map_or_else(|| "fewer than 10".into(), |n| Cell::count(n as f64)),
+        ];
+        let measured = [&r.elapsed, &r.process].into_iter().flat_map(measures);
+        table.row(head.into_iter().chain(measured).chain([groups.unwrap_or_default()]), Vec::new());
     }
-    SheetSection {
-        id: "versions".to_owned(),
-        title: "What each version reports".to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new("versions", "What each version reports", "", [table])
 }
 
-fn states(report: &EvolutionReport) -> SheetSection {
+fn states(report: &EvolutionReport) -> Section {
     let heads: Vec<String> = (1..).zip(STEPS).map(|(version, step)| format!("EMPv{version}: {step}")).collect();
     let mut columns = vec!["state"];
     columns.extend(heads.iter().map(String::as_str));
@@ -197,19 +181,19 @@ fn states(report: &EvolutionReport) -> SheetSection {
         Some(Standing::Unknown) | None => "not known",
     };
     for s in &report.states {
-        let mut cells = vec![condition_name(&s.label).to_owned()];
-        cells.extend((0..STEPS.len()).map(|i| stands(s.standing.get(i)).to_owned()));
-        cells.push(if s.reached == 0 { "none".to_owned() } else { format!("EMPv{}", s.reached) });
-        table.row(cells, Vec::new());
+        let steps = (0..STEPS.len()).map(|i| Cell::text(stands(s.standing.get(i))));
+        let reached = if s.reached == 0 { "none".to_owned() } else { format!("EMPv{}", s.reached) };
+        table.row(
+            [Cell::foreign(condition_name(&s.label))].into_iter().chain(steps).chain([reached.into()]),
+            Vec::new(),
+        );
     }
-    SheetSection {
-        id: "states".to_owned(),
-        title: "States of the machine (EMP table I)".to_owned(),
-        note: "EMPv1 to EMPv4 differ by the machine's state alone: samples are of the version whose steps held."
-            .to_owned(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new(
+        "states",
+        "States of the machine (EMP table I)",
+        "EMPv1 to EMPv4 differ by the machine's state alone: samples are of the version whose steps held.",
+        [table],
+    )
 }
 
 #[cfg(test)]
@@ -217,6 +201,7 @@ mod tests {
     use super::*;
     use crate::data::checked::CheckedTimes;
     use crate::data::condition_tables::ConditionComparison;
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
     use tarebench_core::statistics::series::Summary;
     use tarebench_core::statistics::spread::NoSpreadRatio;
 
@@ -259,15 +244,16 @@ mod tests {
     fn versions_that_cannot_be_told_apart_are_named() {
         let sheet = sheet(&report());
         assert_eq!(
-            sheet.remarks[0],
+            remarks(&sheet)[0],
             "These samples cannot tell EMPv1 (few daemons) from no protocol: it held throughout."
         );
         assert!(
-            sheet.remarks[1].starts_with("These samples cannot tell EMPv2 (a running NTP daemon) from EMPv1: it never")
+            remarks(&sheet)[1]
+                .starts_with("These samples cannot tell EMPv2 (a running NTP daemon) from EMPv1: it never")
         );
-        assert!(sheet.remarks[2].starts_with("These samples cannot tell EMPv4"), "{:?}", sheet.remarks);
-        assert!(sheet.remarks.iter().any(|r| r.starts_with("No cutoffs of daemons")));
-        let last = sheet.answers.last().unwrap();
+        assert!(remarks(&sheet)[2].starts_with("These samples cannot tell EMPv4"), "{:?}", sheet.remarks);
+        assert!(remarks(&sheet).iter().any(|r| r.starts_with("No cutoffs of daemons")));
+        let last = sheet.answers.last().unwrap().plain();
         assert_eq!(
             last,
             "INC8 (the machine as it is): the standard deviation is 20.0 ms for ET of all samples, 2.00 ms for PT of ten by EMPv6."
@@ -277,17 +263,12 @@ mod tests {
     #[test]
     fn four_figures_and_rows_in_the_columns() {
         let sheet = sheet(&report());
-        let figures = &sheet.sections[0].figures;
+        let figures: Vec<&PageFigure> = sheet.sections[0].figures().collect();
         assert_eq!(figures.len(), 4);
         let titles: Vec<&str> = figures[1].curves.iter().map(|c| c.title.as_str()).collect();
         assert_eq!(titles, ["all samples (EMPv1)", "EMPv6 (ten samples)"]);
         assert_eq!((figures[1].curves[0].x.clone(), figures[1].curves[0].y.clone()), (vec![8e9], vec![10e6]));
-        for table in sheet.sections.iter().flat_map(|s| &s.tables) {
-            for row in &table.rows {
-                assert_eq!(row.cells.len(), table.columns.len(), "{}", table.title);
-                assert!(row.numbers().is_empty() || row.numbers().len() == table.columns.len(), "{}", table.title);
-            }
-        }
-        assert_eq!(sheet.sections[1].tables[0].rows[1].cells[10], "1.00, 2.00, 3.00");
+        rows_fit(&sheet);
+        assert_eq!(sheet.sections[1].tables().next().unwrap().rows[1].cells[10], "2.00 ms [1.00, 3.00]");
     }
 }

@@ -3,24 +3,28 @@
 use crate::data::histogram::{HistogramPrefix, HistogramReport, HistogramSeries, ModeOrder, TimeShape};
 use crate::sheets::checked_parts::{first_check_remarks, histogram_figure};
 use crate::sheets::programs::table_section;
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{ms, named};
-use tarebench_core::statistics::mixture::{HIGHEST_VALLEY, LEAST_GAIN, LEAST_SEPARATION, LEAST_WEIGHT};
+use crate::sheets::sheet::study_sheet;
+use crate::sheets::timing_parts::named;
+use tarebench_core::statistics::mixture::{
+    HIGHEST_VALLEY, LEAST_GAIN, LEAST_SEPARATION, LEAST_WEIGHT, MixtureComponent, MixtureFit,
+};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::number;
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 
 /// The report's figures 14, 15, 17 to 20, and its first two conclusions.
-pub fn sheet(report: &HistogramReport) -> StudySheet {
+pub fn sheet(report: &HistogramReport) -> Sheet {
     let mut remarks = first_check_remarks(report.series.iter().map(|s| &s.first_check));
     remarks.push(
         "The tests take the samples as independent. Where the machine's speed changes slowly, neighbours resemble each other, and \
          both the gain of two modes and the rejection of normality are overstated."
             .to_owned(),
     );
-    StudySheet {
-        answers: report.series.iter().flat_map(answers).collect(),
+    study_sheet(
+        report.series.iter().flat_map(answers),
         remarks,
-        sections: vec![
+        vec![
             modes(report),
             normalities(report),
             histograms(report, "emp-v4", "PT by EMPv4 (report figures 14, 15, 17 and 18)", |p| Some(&p.raw)),
@@ -28,7 +32,7 @@ pub fn sheet(report: &HistogramReport) -> StudySheet {
                 p.strict.as_ref()
             }),
         ],
-    }
+    )
 }
 
 fn name(series: &HistogramSeries) -> String {
@@ -36,45 +40,43 @@ fn name(series: &HistogramSeries) -> String {
 }
 
 /// What all samples of a series say.
-fn answers(series: &HistogramSeries) -> Vec<String> {
+fn answers(series: &HistogramSeries) -> Vec<Cell> {
     let Some(whole) = series.prefixes.last() else { return Vec::new() };
     let shape = &whole.raw;
     let modes = match &shape.modes {
-        Err(why) => format!("whether PT has one mode or two cannot be said: {why}"),
-        Ok(fit) if fit.two_modes() => {
-            let [fast, slow] = &fit.components;
-            format!(
-                "PT has two modes, {} ms ({}) and {} ms ({}; BIC gain {:.0}, D {:.1}, valley {}){}",
-                ms(fast.median),
-                percent(fast.weight),
-                ms(slow.median),
-                percent(slow.weight),
-                fit.gain,
-                fit.separation,
-                percent(fit.valley),
-                shape.order.as_ref().map(order_words).unwrap_or_default()
-            )
-        }
-        Ok(_) => "these samples do not show two modes of PT".to_owned(),
+        Err(why) => format!("whether PT has one mode or two cannot be said: {why}").into(),
+        Ok(fit) if fit.two_modes() => two_modes(fit).and(shape.order.as_ref().map(order_words).unwrap_or_default()),
+        Ok(_) => "these samples do not show two modes of PT".into(),
     };
-    let mut found = vec![format!("{} ({} samples): {modes}.", name(series), whole.samples)];
+    let begin = Cell::text(format!("{} ({} samples): ", name(series), whole.samples));
+    let mut found = vec![begin.and(modes).and(".")];
     let tests = [("of all samples", Some(shape)), ("that the strict checks leave", whole.strict.as_ref())];
     for (what, shape) in tests {
         if let Some(n) = shape.and_then(|s| s.normality.as_ref()) {
             let verdict = if n.p < 0.05 { "are not normally distributed" } else { "may be normally distributed" };
-            let p = number::chance(n.p);
-            found.push(format!(
-                "{}: the process times {what} {verdict} (K² = {:.1}, p = {p}).",
-                name(series),
-                n.k_squared
-            ));
+            let text = format!("{}: the process times {what} {verdict} (K² = {:.1}, p = ", name(series), n.k_squared);
+            found.push(Cell::text(text).and(Cell::of(Unit::Chance, n.p)).and(")."));
         }
     }
     found
 }
 
-fn percent(share: f64) -> String {
-    number::percent(share).unwrap_or_default()
+/// With the digits in which the two modes differ.
+fn median(fit: &MixtureFit, of: &MixtureComponent) -> Cell {
+    let [fast, slow] = &fit.components;
+    Cell::figure(Figure { digits: Some((slow.median - fast.median).abs()), ..Figure::new(Unit::Time, of.median) })
+}
+
+fn two_modes(fit: &MixtureFit) -> Cell {
+    let [fast, slow] = &fit.components;
+    let mode = |m: &MixtureComponent| median(fit, m).and(" (").and(Cell::of(Unit::Share, m.weight));
+    Cell::text("PT has two modes, ")
+        .and(mode(fast))
+        .and(") and ")
+        .and(mode(slow))
+        .and(format!("; BIC gain {:.0}, D {:.1}, valley ", fit.gain, fit.separation))
+        .and(Cell::of(Unit::Share, fit.valley))
+        .and(")")
 }
 
 /// How the order of the modes continues the sentence.
@@ -95,14 +97,14 @@ fn shapes(prefix: &HistogramPrefix) -> impl Iterator<Item = (&'static str, &Time
         .filter_map(|(protocol, shape)| Some((protocol, shape?)))
 }
 
-fn modes(report: &HistogramReport) -> SheetSection {
+fn modes(report: &HistogramReport) -> Section {
     let columns = [
         "program",
         ">samples",
         "protocol",
         "modes",
-        ">first [ms]",
-        ">second [ms]",
+        ">first",
+        ">second",
         ">weight of the second",
         ">BIC gain",
         ">D",
@@ -112,30 +114,28 @@ fn modes(report: &HistogramReport) -> SheetSection {
     let note = format!(
         "Two modes: gain over {LEAST_GAIN}, D over {LEAST_SEPARATION}, each weight at least {}, valley below {} of the lower peak. \
          The figures are of the best mixture of two, whether or not there are two modes.",
-        percent(LEAST_WEIGHT),
-        percent(HIGHEST_VALLEY)
+        number::limit(LEAST_WEIGHT),
+        number::limit(HIGHEST_VALLEY)
     );
     let mut table = Table::new("One mode or two, by number of samples", note, &columns);
     for series in &report.series {
         for prefix in &series.prefixes {
             for (protocol, shape) in shapes(prefix) {
-                let head = [name(series), prefix.samples.to_string(), protocol.to_owned()];
-                let (cells, values) = mode_cells(shape);
-                table.row(head.into_iter().chain(cells), Vec::new());
-                table.values([None, Some(prefix.samples as f64), None].into_iter().chain(values).collect());
+                let head = [Cell::foreign(name(series)), Cell::count(prefix.samples as f64), protocol.into()];
+                table.row(head.into_iter().chain(mode_cells(shape)), Vec::new());
             }
         }
     }
     table_section("modes", "One model or a mixture of two (report section 9, conclusion 1)", table)
 }
 
-fn mode_cells(shape: &TimeShape) -> ([String; 8], [Option<f64>; 8]) {
+fn mode_cells(shape: &TimeShape) -> [Cell; 8] {
     let fit = match &shape.modes {
         Ok(fit) => fit,
         Err(why) => {
-            let mut cells: [String; 8] = Default::default();
-            cells[0] = why.to_string();
-            return (cells, [None; 8]);
+            let mut cells: [Cell; 8] = Default::default();
+            cells[0] = why.to_string().into();
+            return cells;
         }
     };
     let [fast, slow] = &fit.components;
@@ -145,43 +145,39 @@ fn mode_cells(shape: &TimeShape) -> ([String; 8], [Option<f64>; 8]) {
         Some(ModeOrder::Alternating { .. }) => "alternating",
         Some(ModeOrder::Execution { .. }) => "as at random",
     };
-    let cells = [
-        String::from(if fit.two_modes() { "two" } else { "one" }),
-        ms(fast.median),
-        ms(slow.median),
-        percent(slow.weight),
-        format!("{:.1}", fit.gain),
-        format!("{:.2}", fit.separation),
-        percent(fit.valley),
-        order.to_owned(),
-    ];
-    let numbers = [fast.median, slow.median, slow.weight, fit.gain, fit.separation, fit.valley].map(Some);
-    let [first, second, weight, gain, separation, valley] = numbers;
-    (cells, [None, first, second, weight, gain, separation, valley, None])
+    [
+        if fit.two_modes() { "two" } else { "one" }.into(),
+        median(fit, fast),
+        median(fit, slow),
+        Cell::of(Unit::Share, slow.weight),
+        Cell::of(Unit::Plain, fit.gain),
+        Cell::of(Unit::Plain, fit.separation),
+        Cell::of(Unit::Share, fit.valley),
+        order.into(),
+    ]
 }
 
-fn normalities(report: &HistogramReport) -> SheetSection {
-    let columns =
-        ["program", ">samples", "protocol", ">retained", ">std. dev. [ms]", ">skewness", ">kurtosis", ">K²", ">p"];
+fn normalities(report: &HistogramReport) -> Section {
+    let columns = ["program", ">samples", "protocol", ">retained", ">std. dev.", ">skewness", ">kurtosis", ">K²", ">p"];
     let note = "K² of D'Agostino and Pearson; a normal distribution has skewness 0 and kurtosis 3. p: of a K² as large, if the times \
                 were normal.";
     let mut table = Table::new("Normality, by number of samples", note, &columns);
     for series in &report.series {
         for prefix in &series.prefixes {
             for (protocol, shape) in shapes(prefix) {
-                let found = shape.normality.map(|n| [n.skewness, n.kurtosis, n.k_squared, n.p]);
-                let texts = match found {
-                    Some([skewness, kurtosis, k, p]) => {
-                        [format!("{skewness:.2}"), format!("{kurtosis:.2}"), format!("{k:.1}"), number::chance(p)]
-                    }
-                    None => Default::default(),
-                };
-                let head = [name(series), prefix.samples.to_string(), protocol.to_owned(), shape.samples.to_string()];
-                let cells = head.into_iter().chain([shape.std_dev.map(ms).unwrap_or_default()]).chain(texts);
+                let found = shape.normality.as_ref();
+                let cells = [
+                    Cell::foreign(name(series)),
+                    Cell::count(prefix.samples as f64),
+                    protocol.into(),
+                    Cell::count(shape.samples as f64),
+                    Cell::time(shape.std_dev),
+                    Cell::of(Unit::Plain, found.map(|n| n.skewness)),
+                    Cell::of(Unit::Plain, found.map(|n| n.kurtosis)),
+                    Cell::of(Unit::Plain, found.map(|n| n.k_squared)),
+                    Cell::of(Unit::Chance, found.map(|n| n.p)),
+                ];
                 table.row(cells, Vec::new());
-                let counts = [None, Some(prefix.samples as f64), None, Some(shape.samples as f64), shape.std_dev];
-                let numbers = found.map_or([None; 4], |n| n.map(Some));
-                table.values(counts.into_iter().chain(numbers).collect());
             }
         }
     }
@@ -193,7 +189,7 @@ fn histograms(
     id: &str,
     title: &str,
     shape: fn(&HistogramPrefix) -> Option<&TimeShape>,
-) -> SheetSection {
+) -> Section {
     let mut figures = Vec::new();
     for (i, series) in report.series.iter().enumerate() {
         for prefix in &series.prefixes {
@@ -203,15 +199,12 @@ fn histograms(
             figures.extend(histogram_figure(format!("{id}-{}-{}", i + 1, prefix.samples), title, &shape.histogram));
         }
     }
-    SheetSection {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        note:
-            "Histograms at rising numbers of samples, of the first ones of the series. The widths of the bins differ."
-                .to_owned(),
-        tables: Vec::new(),
+    Section::new(
+        id,
+        title,
+        "Histograms at rising numbers of samples, of the first ones of the series. The widths of the bins differ.",
         figures,
-    }
+    )
 }
 
 #[cfg(test)]
@@ -219,7 +212,8 @@ mod tests {
     use super::*;
     use crate::data::histogram::TimeHistogram;
     use crate::sheets::checked_parts::tests::checked_with;
-    use tarebench_core::statistics::mixture::{MixtureComponent, MixtureFit, NoMixture, RunsTest};
+    use crate::sheets::sheet::tests::rows_fit;
+    use tarebench_core::statistics::mixture::{NoMixture, RunsTest};
     use tarebench_core::statistics::normality::Normality;
 
     fn two_modes() -> MixtureFit {
@@ -258,23 +252,24 @@ mod tests {
     #[test]
     fn two_modes_with_their_grounds() {
         let sheet = sheet(&report(Ok(two_modes())));
-        let answer = &sheet.answers[0];
-        assert!(answer.contains("PT has two modes, 1000 ms (70 %) and 1050 ms (30 %; BIC gain 300"), "{answer}");
+        let answer = sheet.answers[0].plain();
+        assert!(answer.contains("PT has two modes, 1.000 s (70 %) and 1.050 s (30 %; BIC gain 300"), "{answer}");
         assert!(answer.ends_with("executions near in time share a mode (9 runs, 169 expected at random, p = 1.0e-9)."));
-        assert!(sheet.answers[1].contains("are not normally distributed"), "{:?}", sheet.answers);
-        for table in sheet.sections.iter().flat_map(|s| &s.tables) {
-            let columns = table.columns.len();
-            assert!(table.rows.len() == 2, "{table:?}");
-            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.numbers().len() == columns), "{table:?}");
-        }
-        let ids: Vec<&str> = sheet.sections.iter().flat_map(|s| &s.figures).map(|f| f.id.as_str()).collect();
+        assert!(sheet.answers[1].plain().contains("are not normally distributed"), "{:?}", sheet.answers);
+        rows_fit(&sheet);
+        assert!(sheet.sections.iter().flat_map(Section::tables).all(|table| table.rows.len() == 2));
+        let ids: Vec<&str> = sheet.sections.iter().flat_map(Section::figures).map(|f| f.id.as_str()).collect();
         assert_eq!(ids, ["emp-v4-1-400", "emp-v5-1-400"]);
     }
 
     #[test]
     fn a_refusal_is_no_verdict() {
         let sheet = sheet(&report(Err(NoMixture::TooFew { have: 60, need: 100 })));
-        assert!(sheet.answers[0].contains("cannot be said: 60 samples, expected at least 100"), "{:?}", sheet.answers);
-        assert_eq!(sheet.sections[0].tables[0].rows[0].cells[3], "60 samples, expected at least 100");
+        assert!(
+            sheet.answers[0].plain().contains("cannot be said: 60 samples, expected at least 100"),
+            "{:?}",
+            sheet.answers
+        );
+        assert_eq!(sheet.sections[0].tables().next().unwrap().rows[0].cells[3], "60 samples, expected at least 100");
     }
 }

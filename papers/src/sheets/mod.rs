@@ -1,4 +1,5 @@
 pub mod about;
+pub mod cells;
 pub(crate) mod checked_parts;
 pub mod clock_speed;
 pub mod clocks;
@@ -13,20 +14,16 @@ pub mod histogram;
 pub mod interval_figure;
 pub mod ntp;
 pub mod outliers;
-pub mod page;
+pub mod outputs;
 pub mod programs;
 pub mod published;
 pub mod published_curves;
 pub mod sample_size;
 pub mod samples;
 pub mod scaling;
-pub mod sheet;
-pub mod sheet_csv;
-pub mod sheet_page;
-pub mod sheet_terminal;
+pub(crate) mod sheet;
 pub mod successive;
 pub mod suite;
-pub mod terminal;
 #[cfg(test)]
 mod terminal_tests;
 pub(crate) mod timing_parts;

@@ -1,27 +1,28 @@
 //! The study of SORT, MATC and MATR as tables and figures, and what it shares with that of suites.
 
 use crate::data::programs::{ProgramQuality, ProgramsReport, QualityVerdict};
-use crate::sheets::checked_parts::{discards, first_check_remarks, relative_error};
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{logarithmic, ms, named, with_interval};
+use crate::sheets::checked_parts::{discards, first_check_remarks};
+use crate::sheets::sheet::study_sheet;
+use crate::sheets::timing_parts::{logarithmic, named, named_cell, ratio};
 use tarebench_core::statistics::deviations::DeviationRatio;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
 
 /// EMP figure 19; SEDONA figure 1.
-pub fn sheet(report: &ProgramsReport) -> StudySheet {
+pub fn sheet(report: &ProgramsReport) -> Sheet {
     let mut sections = vec![
         spreads(&report.programs, "spread", "Standard deviation and relative error (EMP figure 19, SEDONA figure 1)"),
         against(&report.programs, "against", "SEDONA against plain elapsed time (SEDONA figure 1)"),
     ];
     sections.extend(families(&report.programs).into_iter().map(|family| by_size(&report.programs, &family)));
-    StudySheet { answers: answers(&report.verdict), remarks: remarks(&report.programs), sections }
+    study_sheet(answers(&report.verdict), remarks(&report.programs), sections)
 }
 
 /// What the spreads of all programs say.
-pub(crate) fn answers(verdict: &QualityVerdict) -> Vec<String> {
-    let mut answers = vec![match verdict.compared {
+pub(crate) fn answers(verdict: &QualityVerdict) -> Vec<Cell> {
+    let counted = match verdict.compared {
         0 => "No program has enough samples with a spread to compare SEDONA's process time with plain elapsed time."
             .to_owned(),
         all => format!(
@@ -29,14 +30,13 @@ pub(crate) fn answers(verdict: &QualityVerdict) -> Vec<String> {
              in {}; of the others these samples show no difference (5 % for all of them together).",
             verdict.smaller, verdict.larger
         ),
-    }];
-    if let (Some(estimate), Some(interval)) = (verdict.estimate, &verdict.ratio) {
-        answers.push(format!(
-            "Over the programs, its standard deviation is {} times that of elapsed time (95 %).",
-            with_interval(estimate, interval)
-        ));
-    }
-    answers
+    };
+    let over = verdict.estimate.zip(verdict.ratio.as_ref()).map(|(estimate, interval)| {
+        Cell::text("Over the programs, its standard deviation is ")
+            .and(ratio(estimate, interval))
+            .and(" times that of elapsed time (95 %).")
+    });
+    [counted.into()].into_iter().chain(over).collect()
 }
 
 pub(crate) fn remarks(programs: &[ProgramQuality]) -> Vec<String> {
@@ -50,7 +50,7 @@ pub(crate) fn remarks(programs: &[ProgramQuality]) -> Vec<String> {
 }
 
 /// Standard deviation and relative error in each way.
-pub(crate) fn spreads(programs: &[ProgramQuality], id: &str, title: &str) -> SheetSection {
+pub(crate) fn spreads(programs: &[ProgramQuality], id: &str, title: &str) -> Section {
     let columns = [
         "program",
         ">samples",
@@ -65,60 +65,52 @@ pub(crate) fn spreads(programs: &[ProgramQuality], id: &str, title: &str) -> She
         ">rel. error PT",
         ">rel. error SEDONA",
     ];
-    let note = "Standard deviations in ms. ORG: elapsed time of all samples. ET, PT: EMP, after both checks at 2 s.d. SEDONA: \
+    let note = "ORG: elapsed time of all samples. ET, PT: EMP, after both checks at 2 s.d. SEDONA: \
                 process time after check 1.";
     let mut table = Table::new("Spread by protocol", note, &columns);
     for p in programs {
         let summaries = [&p.plain, &p.elapsed.summary, &p.process.summary, &p.sedona.summary];
-        let deviations = summaries.map(|s| s.std_dev);
-        let errors = summaries.map(|s| s.relative_error);
         let head = [
-            named(&p.label, &p.condition),
-            p.plain.n.to_string(),
+            named_cell(&p.label, &p.condition),
+            Cell::count(p.plain.n as f64),
             discards(&p.elapsed, &p.first_check),
             discards(&p.process, &p.first_check),
         ];
-        let cells = head.into_iter().chain(deviations.map(|sd| sd.map(ms).unwrap_or_default()));
-        table.row(cells.chain(errors.map(relative_error)), Vec::new());
-        let counts = [p.plain.n, p.elapsed.discarded(), p.process.discarded()].map(|n| Some(n as f64));
-        table.values([None].into_iter().chain(counts).chain(deviations).chain(errors).collect());
+        let spreads = summaries.map(|s| Cell::time(s.std_dev)).into_iter();
+        let errors = summaries.map(|s| Cell::of(Unit::Share, s.relative_error));
+        table.row(head.into_iter().chain(spreads).chain(errors), Vec::new());
     }
     table_section(id, title, table)
 }
 
 /// Ratios with their intervals.
-pub(crate) fn against(programs: &[ProgramQuality], id: &str, title: &str) -> SheetSection {
-    let columns = ["program", ">std. dev., SEDONA / ORG", ">rel. error, SEDONA / ORG", ">p of equal std. dev."];
+pub(crate) fn against(programs: &[ProgramQuality], id: &str, title: &str) -> Section {
+    let columns = ["program", "std. dev., SEDONA / ORG", "rel. error, SEDONA / ORG", ">p of equal std. dev."];
     let note = "With 95 % intervals by the jackknife. A ratio below 1: SEDONA's result spreads less.";
     let mut table = Table::new("Ratios of spreads", note, &columns);
     for p in programs {
-        let ratios = [&p.deviation, &p.relative_error].map(Option::as_ref);
         let chance = p.deviation.as_ref().and_then(|r| r.p);
-        let head = [named(&p.label, &p.condition)];
-        let cells =
-            head.into_iter().chain(ratios.map(ratio_cell)).chain([chance.map(number::chance).unwrap_or_default()]);
+        let cells = [
+            named_cell(&p.label, &p.condition),
+            ratio_cell(p.deviation.as_ref()),
+            ratio_cell(p.relative_error.as_ref()),
+            Cell::of(Unit::Chance, chance),
+        ];
         table.row(cells, Vec::new());
-        table.values([None].into_iter().chain(ratios.map(|r| r.map(|r| r.ratio))).chain([chance]).collect());
     }
     table_section(id, title, table)
 }
 
-fn ratio_cell(ratio: Option<&DeviationRatio>) -> String {
-    match ratio {
-        None => "no spread".to_owned(),
-        Some(DeviationRatio { ratio, interval: Some(i), .. }) => with_interval(*ratio, i),
-        Some(r) => format!("{} (no interval)", number::fixed(r.ratio, 3).unwrap_or_default()),
+fn ratio_cell(found: Option<&DeviationRatio>) -> Cell {
+    match found {
+        None => "no spread".into(),
+        Some(DeviationRatio { ratio: value, interval: Some(i), .. }) => ratio(*value, i),
+        Some(r) => Cell::of(Unit::Ratio, r.ratio).and(" (no interval)"),
     }
 }
 
-pub(crate) fn table_section(id: &str, title: &str, table: Table) -> SheetSection {
-    SheetSection {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+pub(crate) fn table_section(id: &str, title: &str, table: Table) -> Section {
+    Section::new(id, title, "", [table])
 }
 
 /// In their order of appearance.
@@ -133,7 +125,7 @@ fn families(programs: &[ProgramQuality]) -> Vec<String> {
 }
 
 /// Figures of one family: standard deviation and relative error over the size.
-fn by_size(programs: &[ProgramQuality], family: &str) -> SheetSection {
+fn by_size(programs: &[ProgramQuality], family: &str) -> Section {
     let mut members: Vec<&ProgramQuality> =
         programs.iter().filter(|p| p.family() == family && p.size.is_some()).collect();
     members.sort_by(|a, b| a.size.unwrap_or(0.0).total_cmp(&b.size.unwrap_or(0.0)));
@@ -170,7 +162,7 @@ fn by_size(programs: &[ProgramQuality], family: &str) -> SheetSection {
         };
         let curves: Vec<PageCurve> = names.filter_map(curve).collect();
         (!curves.is_empty()).then(|| PageFigure {
-            id: format!("{what}-{id}"),
+            id: format!("by-size-{id}-{what}"),
             title: format!("{family}: {}", title.to_lowercase()),
             note: String::new(),
             x: logarithmic("Size", PageQuantity::Count),
@@ -178,19 +170,14 @@ fn by_size(programs: &[ProgramQuality], family: &str) -> SheetSection {
             curves,
         })
     });
-    SheetSection {
-        id: format!("by-size-{id}"),
-        title: format!("{family} by size (EMP figure 19)"),
-        note: String::new(),
-        tables: Vec::new(),
-        figures: figures.collect(),
-    }
+    Section::new(format!("by-size-{id}"), format!("{family} by size (EMP figure 19)"), "", figures)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::sheets::checked_parts::tests::{checked_with, inc128};
+    use crate::sheets::sheet::tests::rows_fit;
     use tarebench_core::statistics::intervals::Interval;
 
     pub(crate) fn quality(label: &str, size: Option<f64>) -> ProgramQuality {
@@ -224,21 +211,18 @@ pub(crate) mod tests {
         let sheet = sheet(&ProgramsReport { programs, verdict: verdict() });
         let ids: Vec<&str> = sheet.sections.iter().map(|s| s.id.as_str()).collect();
         assert_eq!(ids, ["spread", "against", "by-size-sort", "by-size-matc"]);
-        let figure = &sheet.sections[2].figures[0];
+        let figure = &sheet.sections[2].figures().next().unwrap();
         assert_eq!((figure.curves.len(), figure.curves[0].x.as_slice()), (4, &[100.0, 200.0][..]));
-        for table in sheet.sections.iter().flat_map(|s| &s.tables) {
-            let columns = table.columns.len();
-            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.numbers().len() == columns), "{table:?}");
-        }
-        let ratios = &sheet.sections[1].tables[0].rows[0].cells;
+        rows_fit(&sheet);
+        let ratios = &sheet.sections[1].tables().next().unwrap().rows[0].cells;
         assert_eq!(ratios[1..3], ["0.500 [0.400, 0.600]".to_owned(), "no spread".to_owned()]);
-        assert!(sheet.answers[0].contains("in 2 of 3 programs, a larger one in 0"), "{:?}", sheet.answers);
+        assert!(sheet.answers[0].plain().contains("in 2 of 3 programs, a larger one in 0"), "{:?}", sheet.answers);
         assert_eq!(sheet.answers.len(), 1, "no estimate without its interval");
     }
 
     #[test]
     fn nothing_to_compare_is_said() {
         let none = QualityVerdict { compared: 0, smaller: 0, larger: 0, ratio: None, estimate: None };
-        assert!(answers(&none)[0].starts_with("No program has enough samples"));
+        assert!(answers(&none)[0].plain().starts_with("No program has enough samples"));
     }
 }

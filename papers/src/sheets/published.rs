@@ -1,41 +1,45 @@
 //! Values that the papers printed, as tables beside this machine's.
 
 use crate::data::published::{PublishedCell, PublishedColumn, PublishedTable, of};
-use crate::sheets::sheet::SheetSection;
-use tarebench_report::table::Table;
+use tarebench_report::cell::{Cell, Unit};
+use tarebench_report::sheet::{Section, Sheet};
+use tarebench_report::style::Style;
+use tarebench_report::table::{Column, Table};
+use tarebench_report::terminal::sheet_text;
+use tarebench_report::web::page::PageKind;
 
 /// The counterparts of a command: `study scaling`.
 pub fn published_tables(command: &str) -> Vec<Table> {
     of(command).iter().map(table).collect()
 }
 
-/// The same as a section for files and the page; `None` if the papers printed nothing.
-pub fn published_section(command: &str) -> Option<SheetSection> {
-    let tables = published_tables(command);
-    (!tables.is_empty()).then(|| SheetSection {
-        id: "published".to_owned(),
-        title: "Published values".to_owned(),
-        note: "As the papers printed them, on their machines.".to_owned(),
-        tables,
-        figures: Vec::new(),
-    })
+/// The same as a section; `None` if the papers printed nothing.
+pub fn published_section(command: &str) -> Option<Section> {
+    section(published_tables(command))
+}
+
+/// The papers' values alone, below what is printed of this machine.
+pub fn published_text(tables: &[Table], style: &Style) -> String {
+    let sections = section(tables.to_vec()).into_iter().collect::<Vec<Section>>();
+    let full = Style { full: true, ..style.clone() };
+    let text = sheet_text(&Sheet { sections, ..Sheet::new(PageKind::Study, "") }, &full);
+    if text.is_empty() { text } else { format!("\n{text}") }
+}
+
+fn section(tables: Vec<Table>) -> Option<Section> {
+    let note = "As the papers printed them, on their machines.";
+    (!tables.is_empty()).then(|| Section::new("published", "Published values", note, tables))
 }
 
 fn table(published: &PublishedTable) -> Table {
     let title = format!("{} {}: {}", published.paper, published.place, published.caption);
     // A column is of numbers if one of its cells is.
     let number = |i: usize| published.rows.iter().any(|r| matches!(r.get(i), Some(PublishedCell::Number(_))));
-    let heads: Vec<String> = published
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(i, column)| format!("{}{}", if number(i) { ">" } else { "" }, heading(column)))
-        .collect();
-    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
-    let mut table = Table::new(title, published.notes.join(" "), &heads);
+    let column = |(i, column)| Column { right: number(i), ..Column::new(heading(column)) };
+    let columns = published.columns.iter().enumerate().map(column);
+    let mut table = Table::of(title, published.notes.join(" "), columns);
     for row in &published.rows {
         table.row(row.iter().map(cell), Vec::new());
-        table.values(row.iter().map(PublishedCell::number).collect());
     }
     table
 }
@@ -47,11 +51,11 @@ fn heading(column: &PublishedColumn) -> String {
     }
 }
 
-fn cell(cell: &PublishedCell) -> String {
+fn cell(cell: &PublishedCell) -> Cell {
     match cell {
-        PublishedCell::Number(n) => n.to_string(),
-        PublishedCell::Text(text) => text.clone(),
-        PublishedCell::Empty => String::new(),
+        PublishedCell::Number(n) => Cell::of(Unit::Exact, *n),
+        PublishedCell::Text(text) => Cell::text(text),
+        PublishedCell::Empty => Cell::empty(),
     }
 }
 

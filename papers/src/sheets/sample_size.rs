@@ -4,10 +4,12 @@ use crate::data::sample_size::{
     ConfirmedBy, NoConfirmation, PAPERS_LEAST, PAPERS_TOLERANCE, SIZE_FACTOR, SampleSizeReport, SizeRow, SizeTable,
     SizedProgram,
 };
-use crate::sheets::checked_parts::{first_check_remarks, relative_error};
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{logarithmic, ms};
+use crate::sheets::checked_parts::{by_check, first_check_remarks};
+use crate::sheets::sheet::study_sheet;
+use crate::sheets::timing_parts::logarithmic;
 use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{Band, Join, PageCurve, PageFigure, PageQuantity};
 
@@ -17,7 +19,7 @@ type Measured = fn(&SizedProgram) -> &SizeTable;
 const MEASURES: [(&str, &str, Measured); 2] = [("process", "PT", |p| &p.process), ("elapsed", "ET", |p| &p.elapsed)];
 
 /// EMP tables XX to XXIV; the report's tables 4 and 6, figures 12, 13 and 16.
-pub fn sheet(report: &SampleSizeReport) -> StudySheet {
+pub fn sheet(report: &SampleSizeReport) -> Sheet {
     let mut remarks = first_check_remarks(report.programs.iter().map(|p| &p.first_check));
     remarks.push(
         "The samples of a prefix are the first of the series, so that a machine that changes meanwhile makes short prefixes look \
@@ -31,7 +33,7 @@ pub fn sheet(report: &SampleSizeReport) -> StudySheet {
     }
     sections.push(details(report));
     sections.push(figures(report));
-    StudySheet { answers: report.programs.iter().map(answer).collect(), remarks, sections }
+    study_sheet(report.programs.iter().map(answer), remarks, sections)
 }
 
 fn answer(program: &SizedProgram) -> String {
@@ -81,7 +83,7 @@ fn unconfirmed(why: &NoConfirmation) -> String {
     }
 }
 
-fn recommended(report: &SampleSizeReport) -> SheetSection {
+fn recommended(report: &SampleSizeReport) -> Section {
     let columns = ["program", "measure", ">samples", ">recommended", ">as the papers choose"];
     let mut table = Table::new("Recommended numbers of samples", "", &columns);
     for program in &report.programs {
@@ -89,64 +91,51 @@ fn recommended(report: &SampleSizeReport) -> SheetSection {
             let found = measured(program);
             let whole = found.rows.last().map(|r| r.samples);
             let numbers = [whole, found.recommended, found.by_papers];
-            let text = |n: Option<usize>| n.map_or_else(|| "none".to_owned(), |n| n.to_string());
-            let cells = [program.label.clone(), what.to_owned()].into_iter().chain(numbers.map(text));
-            table.row(cells, Vec::new());
-            table.values([None, None].into_iter().chain(numbers.map(|n| n.map(|n| n as f64))).collect());
+            let count = |n: Option<usize>| n.map_or_else(|| "none".into(), |n| Cell::count(n as f64));
+            let head = [Cell::foreign(&program.label), what.into()].into_iter();
+            table.row(head.chain(numbers.map(count)), Vec::new());
         }
     }
-    SheetSection {
-        id: "recommended".to_owned(),
-        title: "Recommended sample size (EMP section 4.6)".to_owned(),
-        note: format!(
+    Section::new(
+        "recommended",
+        "Recommended sample size (EMP section 4.6)",
+        format!(
             "Recommended: the smallest size from which on the 95 % interval of the standard deviation lies within a factor of \
              {SIZE_FACTOR} of that of all samples. As the papers choose: the smallest one, {PAPERS_LEAST} at least, from which on \
              the standard deviation itself is within {:.0} %, whatever chance did to it.",
             100.0 * PAPERS_TOLERANCE
         ),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+        [table],
+    )
 }
 
-fn confirmations(report: &SampleSizeReport) -> SheetSection {
-    let columns =
-        ["program", "measure", ">samples", ">mean", ">against", ">std. dev.", ">against", "means", "deviations"];
-    let mut table = Table::new("A second series of the recommended size", "Times in ms.", &columns);
+fn confirmations(report: &SampleSizeReport) -> Section {
+    let columns = ["program", "measure", ">samples", ">mean ± s.d.", ">against", "means", "deviations"];
+    let mut table = Table::new("A second series of the recommended size", "", &columns);
     for program in &report.programs {
         for (_, what, measured) in MEASURES {
-            let head = [program.label.clone(), what.to_owned()];
-            match &measured(program).confirmation {
-                Ok(c) => {
-                    let times = [c.row.mean, c.against.mean];
-                    let spreads = [c.row.std_dev, c.against.std_dev];
-                    let agree = |yes: bool| String::from(if yes { "agree" } else { "differ" });
-                    let numbers = times.map(ms).into_iter().chain(spreads.map(|sd| sd.map(ms).unwrap_or_default()));
-                    let cells = head.into_iter().chain([c.row.samples.to_string()]).chain(numbers);
-                    let verdicts = [agree(c.means_agree), agree(c.deviations_agree)];
-                    table.row(cells.chain(verdicts), Vec::new());
-                    let samples = Some(c.row.samples as f64);
-                    let (mean, sd) = (times.map(Some), spreads);
-                    table.values(vec![None, None, samples, mean[0], mean[1], sd[0], sd[1], None, None]);
-                }
-                Err(why) => {
-                    let empty = std::iter::repeat_n(String::new(), 5);
-                    let cells = head.into_iter().chain(empty).chain([unconfirmed(why), String::new()]);
-                    table.row(cells, Vec::new());
-                    table.values(vec![None; columns.len()]);
-                }
-            }
+            let times = |row: &SizeRow| Figure::new(Unit::Time, row.mean).with_spread(row.std_dev).into();
+            let agree = |yes: bool| Cell::text(if yes { "agree" } else { "differ" });
+            let found = match &measured(program).confirmation {
+                Ok(c) => [
+                    Cell::count(c.row.samples as f64),
+                    times(&c.row),
+                    times(&c.against),
+                    agree(c.means_agree),
+                    agree(c.deviations_agree),
+                ],
+                Err(why) => [Cell::empty(), Cell::empty(), Cell::empty(), unconfirmed(why).into(), Cell::empty()],
+            };
+            table.row([Cell::foreign(&program.label), what.into()].into_iter().chain(found), Vec::new());
         }
     }
-    SheetSection {
-        id: "confirmation".to_owned(),
-        title: "Confirmation (EMP section 4.6.1, step 4)".to_owned(),
-        note: "Two series agree if their means, and their standard deviations, differ by no more than the root of the sum of the \
-               squares of the half widths of their 95 % intervals."
-            .to_owned(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new(
+        "confirmation",
+        "Confirmation (EMP section 4.6.1, step 4)",
+        "Two series agree if their means, and their standard deviations, differ by no more than the root of the sum of the \
+               squares of the half widths of their 95 % intervals.",
+        [table],
+    )
 }
 
 /// What a table by size shows.
@@ -157,7 +146,7 @@ enum Across {
 }
 
 /// A row for each program, a column for each size, as the papers have it: the whole series last.
-fn across(report: &SampleSizeReport, id: &str, what: &str, measured: Measured, shown: Across) -> SheetSection {
+fn across(report: &SampleSizeReport, id: &str, what: &str, measured: Measured, shown: Across) -> Section {
     let mut sizes: Vec<usize> =
         report.programs.iter().flat_map(|p| measured(p).rows.iter().map(|r| r.samples)).collect();
     sizes.sort_unstable();
@@ -174,7 +163,7 @@ fn across(report: &SampleSizeReport, id: &str, what: &str, measured: Measured, s
         Across::Deviations => (
             "deviations",
             if id == "process" { "EMP tables XXI and XXIII, report tables 4 and 6" } else { "EMP table XXIV" },
-            "In ms, of the samples that both checks retain, by the number of samples.",
+            "Of the samples that both checks retain, by the number of samples.",
         ),
     };
     let title = match shown {
@@ -185,86 +174,47 @@ fn across(report: &SampleSizeReport, id: &str, what: &str, measured: Measured, s
     for program in &report.programs {
         let rows = &measured(program).rows;
         let at = |n: &usize| rows.iter().find(|r| r.samples == *n);
-        let cell = |n: &usize| at(n).map(|r| shown_cell(r, shown)).unwrap_or_default();
-        let value = |n: &usize| at(n).and_then(|r| shown_value(r, shown));
-        table.row(std::iter::once(program.label.clone()).chain(sizes.iter().map(cell)), Vec::new());
-        table.values(std::iter::once(None).chain(sizes.iter().map(value)).collect());
+        let cells = sizes.iter().map(|n| at(n).map(|row| shown_cell(row, shown)).unwrap_or_default());
+        table.row([Cell::foreign(&program.label)].into_iter().chain(cells), Vec::new());
     }
-    SheetSection {
-        id: format!("{kind}-{id}"),
-        title: format!("{title} ({tables})"),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new(format!("{kind}-{id}"), format!("{title} ({tables})"), "", [table])
 }
 
-fn shown_cell(row: &SizeRow, shown: Across) -> String {
+fn shown_cell(row: &SizeRow, shown: Across) -> Cell {
     match shown {
-        Across::Discards => match row.by_cutoff + row.by_deviation {
-            0 => "0".to_owned(),
-            all => format!("{all} (={}+{})", row.by_cutoff, row.by_deviation),
-        },
-        Across::Deviations => row.std_dev.map(ms).unwrap_or_default(),
-    }
-}
-
-fn shown_value(row: &SizeRow, shown: Across) -> Option<f64> {
-    match shown {
-        Across::Discards => Some((row.by_cutoff + row.by_deviation) as f64),
-        Across::Deviations => row.std_dev,
+        Across::Discards => by_check(row.by_cutoff, row.by_deviation),
+        Across::Deviations => Cell::time(row.std_dev),
     }
 }
 
 /// Everything by size, with intervals.
-fn details(report: &SampleSizeReport) -> SheetSection {
-    let columns = [
-        "program",
-        "measure",
-        ">samples",
-        ">mean",
-        ">95 % of the mean",
-        ">std. dev.",
-        ">95 % of the std. dev.",
-        ">relative error",
-    ];
-    let mut table = Table::new("Mean and standard deviation by sample size", "Times in ms.", &columns);
+fn details(report: &SampleSizeReport) -> Section {
+    let columns = ["program", "measure", ">samples", "mean [95%]", "std. dev. [95%]", ">relative error"];
+    let mut table = Table::new("Mean and standard deviation by sample size", "", &columns);
+    let with_interval = |value: Option<f64>, digits, interval: &Option<Interval>| match (value, interval) {
+        (None, _) => Cell::absent(),
+        (Some(ns), Some(i)) => Figure::new(Unit::Time, ns).with_interval(&Ok(i.clone())).into(),
+        (Some(ns), None) => Cell::figure(Figure { digits, ..Figure::new(Unit::Time, ns) }).and(" (too few)"),
+    };
     for program in &report.programs {
         for (_, what, measured) in MEASURES {
             for row in &measured(program).rows {
-                let interval = |i: &Option<Interval>| {
-                    let text = |i: &Interval| format!("[{}, {}]", ms(i.low), ms(i.high));
-                    i.as_ref().map_or_else(|| "too few".to_owned(), text)
-                };
-                let cells = vec![
-                    program.label.clone(),
-                    what.to_owned(),
-                    row.samples.to_string(),
-                    ms(row.mean),
-                    interval(&row.mean_interval),
-                    row.std_dev.map(ms).unwrap_or_default(),
-                    interval(&row.std_dev_interval),
-                    relative_error(row.relative_error),
+                let cells = [
+                    Cell::foreign(&program.label),
+                    what.into(),
+                    Cell::count(row.samples as f64),
+                    with_interval(Some(row.mean), row.std_dev, &row.mean_interval),
+                    with_interval(row.std_dev, None, &row.std_dev_interval),
+                    Cell::of(Unit::Share, row.relative_error),
                 ];
                 table.row(cells, Vec::new());
-                let samples = Some(row.samples as f64);
-                let half = |i: &Option<Interval>| i.as_ref().map(Interval::half_width);
-                let (mean, spread) = (half(&row.mean_interval), half(&row.std_dev_interval));
-                let known = [samples, Some(row.mean), mean, row.std_dev, spread, row.relative_error];
-                table.values([None, None].into_iter().chain(known).collect());
             }
         }
     }
-    SheetSection {
-        id: "details".to_owned(),
-        title: "With intervals".to_owned(),
-        note: "The intervals repeat both checks in each resample. As numbers, their half widths are given.".to_owned(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new("details", "With intervals", "The intervals repeat both checks in each resample.", [table])
 }
 
-fn figures(report: &SampleSizeReport) -> SheetSection {
+fn figures(report: &SampleSizeReport) -> Section {
     let figures = MEASURES.into_iter().filter_map(|(id, what, measured)| {
         let curves: Vec<PageCurve> =
             report.programs.iter().enumerate().filter_map(|(look, p)| curve(look, p, measured(p))).collect();
@@ -277,13 +227,12 @@ fn figures(report: &SampleSizeReport) -> SheetSection {
             curves,
         })
     });
-    SheetSection {
-        id: "by-size".to_owned(),
-        title: "Standard deviation over increasing sample size (report figures 12, 13 and 16)".to_owned(),
-        note: String::new(),
-        tables: Vec::new(),
-        figures: figures.collect(),
-    }
+    Section::new(
+        "by-size",
+        "Standard deviation over increasing sample size (report figures 12, 13 and 16)",
+        "",
+        figures,
+    )
 }
 
 fn curve(look: usize, program: &SizedProgram, table: &SizeTable) -> Option<PageCurve> {
@@ -301,6 +250,7 @@ mod tests {
     use super::*;
     use crate::data::sample_size::SizeConfirmation;
     use crate::sheets::checked_parts::tests::checked_with;
+    use crate::sheets::sheet::tests::rows_fit;
 
     /// EMP tables XX and XXI, PT of INC128: 10 and 800 samples.
     fn table(confirmation: Result<SizeConfirmation, NoConfirmation>) -> SizeTable {
@@ -332,16 +282,13 @@ mod tests {
     #[test]
     fn tables_in_the_papers_columns() {
         let sheet = sheet(&report(Err(NoConfirmation::TooFew { have: 3, need: 10 })));
-        let outliers = &sheet.sections[2].tables[0];
+        let outliers = &sheet.sections[2].tables().next().unwrap();
         assert_eq!(outliers.columns.iter().map(|c| c.title.plain()).collect::<Vec<_>>(), ["program", "10", "800"]);
         assert_eq!(outliers.rows[0].cells, ["INC128", "0", "20 (=15+5)"]);
         let deviations = &sheet.sections[3];
-        assert!(deviations.title.contains("EMP tables XXI and XXIII"), "{}", deviations.title);
-        assert_eq!(deviations.tables[0].rows[0].cells, ["INC128", "2.60", "2.60"]);
-        for table in sheet.sections.iter().flat_map(|s| &s.tables) {
-            let columns = table.columns.len();
-            assert!(table.rows.iter().all(|r| r.cells.len() == columns && r.numbers().len() == columns), "{table:?}");
-        }
+        assert!(deviations.title.plain().contains("EMP tables XXI and XXIII"), "{}", deviations.title);
+        assert_eq!(deviations.tables().next().unwrap().rows[0].cells, ["INC128", "2.60 ms", "2.60 ms"]);
+        rows_fit(&sheet);
         let mut ids: Vec<&str> = sheet.sections.iter().map(|s| s.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -350,7 +297,7 @@ mod tests {
 
     #[test]
     fn answers_say_what_is_confirmed() {
-        let says = |c| sheet(&report(c)).answers.remove(0);
+        let says = |c| sheet(&report(c)).answers.remove(0).plain();
         assert!(says(Err(NoConfirmation::NoSize)).contains("not confirmed: no size is recommended"));
         let row = table(Err(NoConfirmation::NoSize)).rows.remove(0);
         let confirmed = |means_agree| {

@@ -1,14 +1,14 @@
 //! The tables and figures of every study of samples.
 
 use crate::data::samples::SampleStudyReport;
-use crate::sheets::sheet::StudySheet;
 use crate::sheets::{
     clock_speed, clocks, daemons, dual, et_pt, evolution, histogram, ntp, outliers, programs, sample_size, scaling,
     successive, suite, variance, worst,
 };
+use tarebench_report::sheet::Sheet;
 
 /// Tables and figures of a report.
-pub fn sheet(report: &SampleStudyReport) -> StudySheet {
+pub fn sheet(report: &SampleStudyReport) -> Sheet {
     match report {
         SampleStudyReport::EtPt(r) => et_pt::sheet(r),
         SampleStudyReport::Ntp(r) => ntp::sheet(r),

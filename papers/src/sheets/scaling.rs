@@ -2,19 +2,20 @@
 
 use crate::data::scaling::ScalingReport;
 use crate::sheets::conditions::{ConditionPlaces, comparison_sheet, condition_name};
-use crate::sheets::sheet::{SheetSection, StudySheet};
 use crate::sheets::timing_parts::{SLOPES, by_length, growth_sentence, length_figure};
+use tarebench_report::cell::Cell;
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::web::page::PageQuantity;
 
 /// EMP figure 12, table VI; table 3 and figure 1 of the report on program execution time.
-pub fn sheet(report: &ScalingReport) -> StudySheet {
+pub fn sheet(report: &ScalingReport) -> Sheet {
     let places = ConditionPlaces {
         tables: "EMP table VI; the report's table 3",
         figure: "EMP figure 12",
         wanted: "runs of several kernels or machines",
     };
     let mut sheet = comparison_sheet(&report.comparison, &places);
-    let mut answers: Vec<String> = Vec::new();
+    let mut answers: Vec<Cell> = Vec::new();
     for (condition, growth) in report.comparison.conditions.iter().zip(&report.growth) {
         let name = match report.comparison.conditions.len() {
             1 => String::new(),
@@ -31,10 +32,10 @@ pub fn sheet(report: &ScalingReport) -> StudySheet {
         sheet.remarks.clear();
     }
     let sections = std::iter::once(growth_section(report)).chain(sheet.sections);
-    StudySheet { answers, remarks: sheet.remarks, sections: sections.collect() }
+    Sheet { answers, sections: sections.collect(), ..sheet }
 }
 
-fn growth_section(report: &ScalingReport) -> SheetSection {
+fn growth_section(report: &ScalingReport) -> Section {
     let mut curves = Vec::new();
     for (i, c) in report.comparison.conditions.iter().enumerate() {
         let name = condition_name(&c.label);
@@ -48,20 +49,20 @@ fn growth_section(report: &ScalingReport) -> SheetSection {
     );
     let y = ("Spread of process time", PageQuantity::Time);
     let title = "Spread of process time over increasing task length";
-    SheetSection {
-        id: "growth".to_owned(),
-        title: format!("{title} (the report's figure 1)"),
-        note: String::new(),
-        tables: Vec::new(),
-        figures: length_figure("growth", title, &note, y, curves).into_iter().collect(),
-    }
+    Section::new(
+        "growth",
+        format!("{title} (the report's figure 1)"),
+        "",
+        length_figure("growth", title, &note, y, curves),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::scaling::SpreadGrowth;
-    use crate::sheets::conditions::tests::{comparison, rows_fit};
+    use crate::sheets::conditions::tests::comparison;
+    use crate::sheets::sheet::tests::rows_fit;
     use tarebench_core::statistics::log_growth::LogGrowth;
 
     #[test]
@@ -75,16 +76,17 @@ mod tests {
         rows_fit(&both);
         assert_eq!(
             both.answers[0],
-            "The standard deviation of process time, NTP off, grows as the task length to the power of 0.39; two programs give no \
+            "The standard deviation of process time, NTP off, grows as the task length to the power of 0.390; two programs give no \
              interval."
         );
         assert_eq!((both.answers.len(), both.sections[0].id.as_str()), (3, "growth"));
-        assert_eq!(both.sections[0].figures[0].curves.len(), 4);
+        assert_eq!(both.sections[0].figures().next().unwrap().curves.len(), 4);
         report.comparison.conditions.truncate(1);
         report.comparison.contrasts.clear();
         let one = sheet(&report);
         assert!(
-            one.remarks.is_empty() && one.answers[0].starts_with("The standard deviation of process time grows as")
+            one.remarks.is_empty()
+                && one.answers[0].plain().starts_with("The standard deviation of process time grows as")
         );
     }
 }

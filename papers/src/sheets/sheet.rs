@@ -1,30 +1,56 @@
-//! What every study of samples shows: its tables in the papers' columns, and its figures. The terminal, the page, SVG and CSV are made
-//! of it.
+//! What the sheets of all studies have in common.
 
+use tarebench_report::cell::Cell;
+use tarebench_report::sheet::{Item, Section, Sheet, SheetRemark};
 use tarebench_report::table::Table;
-use tarebench_report::web::page::PageFigure;
+use tarebench_report::web::page::{PageFigure, PageKind};
 
-/// Tables and figures of a study.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StudySheet {
-    /// Answers to the study's question, a sentence each, the most important first.
-    pub answers: Vec<String>,
-    /// What a reader has to know before believing them.
-    pub remarks: Vec<String>,
-    /// Sections, in order.
-    pub sections: Vec<SheetSection>,
+/// Answers to a study's question, the most important first, what a reader has to know before believing them, and its sections, whose ids
+/// name the files of figures and tables. Its title and facts are for the caller to set.
+pub(crate) fn study_sheet(
+    answers: impl IntoIterator<Item: Into<Cell>>,
+    remarks: impl IntoIterator<Item: Into<Cell>>,
+    sections: impl IntoIterator<Item = Section>,
+) -> Sheet {
+    Sheet {
+        answers: answers.into_iter().map(Into::into).collect(),
+        remarks: remarks.into_iter().map(SheetRemark::information).collect(),
+        sections: sections.into_iter().collect(),
+        ..Sheet::new(PageKind::Study, "")
+    }
 }
 
-/// A table or figure of a paper, on this machine.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct SheetSection {
-    /// Unique in the study, of letters, digits and dashes; the name of its SVG and CSV files.
-    pub id: String,
-    /// With the paper's number: `Process time by task length (EMP table VI)`.
-    pub title: String,
-    /// How to read it.
-    pub note: String,
-    /// With [`Table::values`] set for each row, so that CSV has unrounded numbers.
-    pub tables: Vec<Table>,
-    pub figures: Vec<PageFigure>,
+/// The items of a section.
+pub(crate) fn figures_and_tables(
+    figures: impl IntoIterator<Item = PageFigure>,
+    tables: impl IntoIterator<Item = Table>,
+) -> Vec<Item> {
+    figures.into_iter().map(Item::from).chain(tables.into_iter().map(Item::from)).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A table of a section that has rows.
+    pub(crate) fn table(section: &Section, place: usize) -> &Table {
+        section.tables().nth(place).unwrap()
+    }
+
+    /// A figure of a section that has points.
+    pub(crate) fn figure(section: &Section, place: usize) -> &PageFigure {
+        section.figures().nth(place).unwrap()
+    }
+
+    /// Every row of every table has as many cells as the table has columns.
+    pub(crate) fn rows_fit(sheet: &Sheet) {
+        for table in sheet.sections.iter().flat_map(Section::tables) {
+            assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()), "{table:?}");
+        }
+    }
+
+    /// The remarks as they are read.
+    pub(crate) fn remarks(sheet: &Sheet) -> Vec<String> {
+        sheet.remarks.iter().map(|remark| remark.cell.plain()).collect()
+    }
 }

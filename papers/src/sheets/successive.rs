@@ -2,25 +2,27 @@
 
 use crate::data::successive::{SuccessiveReport, SuccessiveRow};
 use crate::sheets::correlation_parts::{
-    INTERVALS, coefficient, correlation_curve, correlation_figure, correlation_table, differing, range,
+    INTERVALS, coefficient, correlation_curve, correlation_figure, correlation_table, differing, no_correlation,
     scatter_figures, too_few_to_trim,
 };
-use crate::sheets::sheet::{SheetSection, StudySheet};
+use crate::sheets::sheet::{figures_and_tables, study_sheet};
 use crate::sheets::timing_parts::named;
 use tarebench_core::statistics::correlation::NoCorrelation;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::statistics::serial::SerialCorrelation;
+use tarebench_report::cell::{Cell, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
 
 /// Figures 29 to 32 of the report on program execution time.
-pub fn sheet(report: &SuccessiveReport) -> StudySheet {
+pub fn sheet(report: &SuccessiveReport) -> Sheet {
     let found: Vec<(String, f64, &Interval)> =
         report.rows.iter().filter_map(|r| r.trimmed.as_ref().ok().map(|t| (name(r), t.r, &t.interval))).collect();
     let answers =
         differing("The correlation of a sample's process time with the next one's, without outliers,", &found);
     let mut sections = vec![serial(report), odd_even(report)];
     sections.extend(report.rows.iter().enumerate().map(|(i, row)| program(i + 1, row)));
-    StudySheet { answers, remarks: remarks(report), sections }
+    study_sheet(answers, remarks(report), sections)
 }
 
 fn name(row: &SuccessiveRow) -> String {
@@ -52,61 +54,35 @@ fn remarks(report: &SuccessiveReport) -> Vec<String> {
     remarks
 }
 
-/// The correlation and its interval, or why there is none.
-fn cells(found: &Result<SerialCorrelation, NoCorrelation>) -> [String; 2] {
+fn cell(found: &Result<SerialCorrelation, NoCorrelation>) -> Cell {
     match found {
-        Ok(s) => [coefficient(s.r), range(&s.interval)],
-        Err(why) => [String::new(), format!("none: {why}")],
+        Ok(s) => coefficient(s.r, &s.interval),
+        Err(why) => no_correlation(why),
     }
 }
 
-fn serial(report: &SuccessiveReport) -> SheetSection {
+fn serial(report: &SuccessiveReport) -> Section {
     let title = "Correlation of a sample with the next one";
     let note = format!(
         "Of process times. Outliers are beyond {} standard deviations. The intervals are by Bartlett's formula. Correlations of \
          independent samples are within the distance by chance of 0 in 95 of 100 series.",
         report.s
     );
-    let columns = [
-        "program",
-        ">samples",
-        ">pairs",
-        ">correlation",
-        "95 % interval",
-        ">without outliers",
-        "95 % interval",
-        ">outliers",
-        ">by chance",
-    ];
+    let columns =
+        ["program", ">samples", ">pairs", "correlation [95%]", "without outliers [95%]", ">outliers", ">by chance"];
     let mut table = Table::new(title, note, &columns);
     for row in &report.rows {
-        let (raw, trimmed) = (row.raw.as_ref().ok(), row.trimmed.as_ref().ok());
-        let ([r, interval], [trimmed_r, trimmed_interval]) = (cells(&row.raw), cells(&row.trimmed));
-        table.row(
-            vec![
-                name(row),
-                row.samples.to_string(),
-                raw.map(|s| s.pairs.to_string()).unwrap_or_default(),
-                r,
-                interval,
-                trimmed_r,
-                trimmed_interval,
-                row.removed.to_string(),
-                raw.map(|s| coefficient(s.chance)).unwrap_or_default(),
-            ],
-            Vec::new(),
-        );
-        table.values(vec![
-            None,
-            Some(f64::from(row.samples)),
-            raw.map(|s| f64::from(s.pairs)),
-            raw.map(|s| s.r),
-            None,
-            trimmed.map(|s| s.r),
-            None,
-            Some(f64::from(row.removed)),
-            raw.map(|s| s.chance),
-        ]);
+        let raw = row.raw.as_ref().ok();
+        let cells = [
+            Cell::foreign(name(row)),
+            Cell::count(row.samples),
+            Cell::of(Unit::Count, raw.map(|s| f64::from(s.pairs))),
+            cell(&row.raw),
+            cell(&row.trimmed),
+            Cell::count(row.removed),
+            Cell::of(Unit::Correlation, raw.map(|s| s.chance)),
+        ];
+        table.row(cells, Vec::new());
     }
     let by_size = |pick: fn(&SuccessiveRow) -> &Result<SerialCorrelation, NoCorrelation>| {
         report.rows.iter().filter_map(move |r| {
@@ -119,41 +95,35 @@ fn serial(report: &SuccessiveReport) -> SheetSection {
         1,
         by_size(|r| &r.trimmed),
     ));
-    SheetSection {
-        id: "successive-correlations".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: correlation_figure(
-            "successive-correlations",
-            "Correlation of successive samples by task length",
-            curves.collect(),
-        )
-        .into_iter()
-        .collect(),
-    }
+    Section::new(
+        "successive-correlations",
+        title,
+        "",
+        figures_and_tables(
+            correlation_figure(
+                "successive-correlations",
+                "Correlation of successive samples by task length",
+                curves.collect(),
+            ),
+            [table],
+        ),
+    )
 }
 
-fn odd_even(report: &SuccessiveReport) -> SheetSection {
+fn odd_even(report: &SuccessiveReport) -> Section {
     let title = "Odd samples against the even ones that follow (the report's section 7)";
     let note = format!("Each sample is in one pair at most. {INTERVALS}");
     let rows: Vec<_> = report.rows.iter().map(|r| (name(r), &r.odd_even)).collect();
-    SheetSection {
-        id: "successive-pairs".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![correlation_table(title, &note, "pairs", &rows)],
-        figures: Vec::new(),
-    }
+    Section::new("successive-pairs", title, "", [correlation_table(title, &note, "pairs", &rows)])
 }
 
-fn program(number: usize, row: &SuccessiveRow) -> SheetSection {
+fn program(number: usize, row: &SuccessiveRow) -> Section {
     let name = name(row);
     let id = format!("successive-{number}");
     let title = format!("{name}: odd and even samples (the report's figures 29 to 32)");
     let axes = ["Process time of the odd sample", "Process time of the even sample"];
     let figures = scatter_figures(&id, &title, axes, &row.odd_even);
-    SheetSection { id, title: name, note: String::new(), tables: Vec::new(), figures }
+    Section::new(id, name, "", figures)
 }
 
 #[cfg(test)]
@@ -161,6 +131,7 @@ mod tests {
     use super::*;
     use crate::data::successive::SuccessionBreaks;
     use crate::sheets::correlation_parts::tests::estimate;
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
     use tarebench_core::statistics::correlation::{CorrelatedPair, RawAndTrimmed};
 
     #[test]
@@ -195,21 +166,18 @@ mod tests {
         };
         let s = sheet(&report);
         assert!(
-            s.answers[0].ends_with("is not distinguishable from 0: INC1 (turbo off) 0.05 [-0.05, 0.15]."),
+            s.answers[0].plain().ends_with("is not distinguishable from 0: INC1 (turbo off) 0.05 [−0.05, 0.15]."),
             "{:?}",
             s.answers
         );
-        let table = &s.sections[0].tables[0];
-        assert_eq!(table.rows[0].cells[1..5], ["300", "297", "0.20", "[0.10, 0.30]"]);
-        assert_eq!(
-            (table.rows[0].cells.len(), table.rows[0].numbers().len()),
-            (table.columns.len(), table.columns.len())
-        );
+        let table = &s.sections[0].tables().next().unwrap();
+        assert_eq!(table.rows[0].cells[1..4], ["300", "297", "0.20 [0.10, 0.30]"]);
+        rows_fit(&s);
         assert!(
-            s.remarks.iter().any(|r| r.ends_with("2 after a pause or a resumption of the run.")),
+            remarks(&s).iter().any(|r| r.ends_with("2 after a pause or a resumption of the run.")),
             "{:?}",
             s.remarks
         );
-        assert_eq!((s.sections[2].figures.len(), s.sections[0].figures.len()), (1, 1));
+        assert_eq!((s.sections[2].figures().count(), s.sections[0].figures().count()), (1, 1));
     }
 }

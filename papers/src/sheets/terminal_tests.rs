@@ -4,11 +4,10 @@ use crate::data::published::all;
 use crate::data::samples::report;
 use crate::data::series::{SampleStudy, StudyProgram, StudyRunPart, StudyWork};
 use crate::data::test_samples;
-use crate::sheets::published::published_tables;
+use crate::sheets::outputs::study_text;
+use crate::sheets::published::{published_tables, published_text};
 use crate::sheets::samples::sheet;
-use crate::sheets::sheet::StudySheet;
-use crate::sheets::sheet_terminal::{published_text, sheet_text};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::base::name::Name;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::base::units::Nanos;
@@ -17,6 +16,7 @@ use tarebench_core::run::plan::IgnoreFailure;
 use tarebench_core::sample::daemons::{Daemon, TaskKind};
 use tarebench_core::sample::data::{ClockShift, MetricReading, Outcome, Phase, Sample};
 use tarebench_core::sample::process_time::{CpuTime, ProcessTimes, PtSource};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::style::Style;
 use tarebench_report::table::Table;
 use tarebench_report::text::columns;
@@ -120,9 +120,10 @@ fn part(condition: &str, stretched: f64) -> StudyRunPart {
     }
 }
 
-fn sheet_of(study: SampleStudy) -> StudySheet {
+fn sheet_of(study: SampleStudy) -> Sheet {
     let found = report(study, &[part("NTP daemon off", 1.001), part("NTP daemon on", 1.0)]);
-    sheet(&found.unwrap_or_else(|gap| panic!("{study}: {gap}")))
+    let found = found.unwrap_or_else(|gap| panic!("{study}: {gap}"));
+    Sheet { title: format!("Study s1: {study}").into(), ..sheet(&found) }
 }
 
 fn words(text: String) -> Vec<String> {
@@ -151,10 +152,12 @@ fn nothing_is_cut(what: &str, text: &str, tables: &[&Table], width: usize) {
 fn every_study_on_every_terminal() {
     for study in SampleStudy::ALL {
         let sheet = sheet_of(study);
-        let tables: Vec<&Table> = sheet.sections.iter().flat_map(|s| &s.tables).collect();
+        let tables: Vec<&Table> = sheet.sections.iter().flat_map(Section::tables).collect();
+        let ids: Vec<&str> = sheet.sections.iter().flat_map(Section::figures).map(|f| f.id.as_str()).collect();
+        assert_eq!(ids.len(), ids.iter().collect::<BTreeSet<_>>().len(), "{study}: figures have ids of their own");
         let mut shown = String::new();
         for width in WIDTHS {
-            let text = sheet_text(&format!("Study s1: {study}"), &sheet, &Style { width, ..Style::default() });
+            let text = study_text(&sheet, &Style { width, ..Style::default() });
             nothing_is_cut(study.name(), &text, &tables, width);
             if width == 80 || WIDE.contains(&study) {
                 shown.push_str(&format!("{width} columns\n{text}\n"));

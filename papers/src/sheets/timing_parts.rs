@@ -3,9 +3,9 @@
 use crate::data::timing_row::TimingRow;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::statistics::log_growth::LogGrowth;
+use tarebench_core::statistics::series::Summary;
 use tarebench_core::statistics::spread::{NoSpreadRatio, SpreadRatio, SpreadVerdict};
-use tarebench_report::number;
-use tarebench_report::number::{TimeScale, TimeUnit};
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity, PageScale};
 
@@ -21,128 +21,79 @@ pub(crate) fn named(label: &str, condition: &str) -> String {
     if condition.is_empty() { label.to_owned() } else { format!("{label} ({condition})") }
 }
 
-/// The scale of a row in ms, as the papers have it, with two digits of the standard deviation.
-fn scale(mean: f64, std_dev: Option<f64>) -> TimeScale {
-    TimeScale::of(mean, std_dev, Some(TimeUnit::Millisecond))
+/// A program as tables have it.
+pub(crate) fn named_cell(label: &str, condition: &str) -> Cell {
+    Cell::foreign(named(label, condition))
 }
 
-/// A single time in ms with three digits.
-pub(crate) fn ms(ns: f64) -> String {
-    scale(ns, None).value(ns).unwrap_or_default()
+/// Headings of [`statistics`].
+pub(crate) const STATISTICS: [&str; 3] = [">minimum", ">maximum", ">mean ± s.d."];
+
+/// Minimum, maximum and mean, with as many digits as the standard deviation justifies.
+pub(crate) fn statistics(s: &Summary) -> [Cell; 3] {
+    let time = |ns: f64| Cell::figure(Figure { digits: s.std_dev, ..Figure::new(Unit::Time, ns) });
+    [time(s.min), time(s.max), Figure::new(Unit::Time, s.mean).with_spread(s.std_dev).into()]
 }
 
-/// Minimum, maximum, mean, standard deviation and relative error as in the papers' tables, in ms; then the robust spread and the
-/// median's interval.
+/// Minimum, maximum, mean, standard deviation and relative error as in the papers' tables; then the robust spread and the median.
 pub(crate) fn timing_table(title: &str, note: &str, rows: &[(String, &TimingRow)]) -> Table {
-    let columns = [
-        "program",
-        ">samples",
-        ">minimum",
-        ">maximum",
-        ">mean",
-        ">std. dev.",
-        ">relative error",
-        ">robust spread",
-        ">95 % of the median",
-    ];
-    let note = if note.is_empty() { "Times in ms.".to_owned() } else { format!("Times in ms. {note}") };
+    let further = [">relative error", ">robust spread", "median [95%]"];
+    let columns: Vec<&str> = ["program", ">samples"].into_iter().chain(STATISTICS).chain(further).collect();
     let mut table = Table::new(title, note, &columns);
     for (name, row) in rows {
         let s = &row.summary;
-        let scale = scale(s.mean, s.std_dev);
-        let cell = |ns: Option<f64>| ns.and_then(|ns| scale.value(ns)).unwrap_or_default();
+        let median = Cell::figure(Figure::new(Unit::Time, s.median).with_interval(&row.median_interval));
         let median = match &row.median_interval {
-            Ok(i) => format!("[{}, {}]", cell(Some(i.low)), cell(Some(i.high))),
-            Err(why) => why.to_string(),
+            Ok(_) => median,
+            Err(why) => median.and(format!(" ({why})")),
         };
-        let cells = vec![
-            name.clone(),
-            s.n.to_string(),
-            cell(Some(s.min)),
-            cell(Some(s.max)),
-            cell(Some(s.mean)),
-            cell(s.std_dev),
-            s.relative_error.and_then(number::percent).unwrap_or_default(),
-            cell(row.robust_spread),
-            median,
-        ];
+        let further = [Cell::of(Unit::Share, s.relative_error), Cell::time(row.robust_spread), median];
+        let cells = [Cell::foreign(name), Cell::count(s.n as f64)].into_iter().chain(statistics(s)).chain(further);
         table.row(cells, Vec::new());
-        table.values(vec![
-            None,
-            Some(s.n as f64),
-            Some(s.min),
-            Some(s.max),
-            Some(s.mean),
-            s.std_dev,
-            s.relative_error,
-            row.robust_spread,
-            None,
-        ]);
     }
     table
 }
 
-/// `0.35 [0.28, 0.44]`.
-pub(crate) fn with_interval(value: f64, interval: &Interval) -> String {
-    let decimals = number::ratio_decimals(value, Some(interval.half_width()));
-    let text = |v: f64| number::fixed(v, decimals).unwrap_or_default();
-    format!("{} [{}, {}]", text(value), text(interval.low), text(interval.high))
+/// A ratio with its interval of 95 %.
+pub(crate) fn ratio(value: f64, interval: &Interval) -> Cell {
+    Cell::figure(Figure::new(Unit::Ratio, value).with_interval(&Ok(interval.clone())))
 }
 
 /// The ratio with its interval, or why there is none.
-pub(crate) fn spread_cell(spread: &Result<SpreadRatio, NoSpreadRatio>) -> String {
+pub(crate) fn spread_cell(spread: &Result<SpreadRatio, NoSpreadRatio>) -> Cell {
     match spread {
-        Ok(r) => with_interval(r.ratio, &r.interval),
-        Err(why) => format!("none: {why}"),
+        Ok(r) => ratio(r.ratio, &r.interval),
+        Err(why) => format!("none: {why}").into(),
     }
 }
 
 /// What a ratio of spreads says of the first against the second.
-pub(crate) fn spread_sentence(compared: &str, reference: &str, spread: &Result<SpreadRatio, NoSpreadRatio>) -> String {
-    let r = match spread {
-        Ok(r) => r,
-        Err(why) => return format!("{compared}: nothing can be said of its spread against {reference}: {why}."),
+pub(crate) fn spread_sentence(compared: &str, reference: &str, spread: &Result<SpreadRatio, NoSpreadRatio>) -> Cell {
+    let verdict = match spread {
+        Err(why) => return format!("{compared}: nothing can be said of its spread against {reference}: {why}.").into(),
+        Ok(r) => r.verdict(),
     };
-    let ratio = with_interval(r.ratio, &r.interval);
-    match r.verdict() {
-        SpreadVerdict::Less => {
-            format!("{compared}: less spread than {reference}; the ratio of their robust spreads is {ratio}.")
-        }
-        SpreadVerdict::More => {
-            format!("{compared}: more spread than {reference}; the ratio of their robust spreads is {ratio}.")
-        }
-        SpreadVerdict::Open => format!(
-            "{compared}: these samples do not show whether it has less spread than {reference}; the ratio of their robust \
-             spreads is {ratio}."
-        ),
-    }
+    let said = match verdict {
+        SpreadVerdict::Less => format!("less spread than {reference}"),
+        SpreadVerdict::More => format!("more spread than {reference}"),
+        SpreadVerdict::Open => format!("these samples do not show whether it has less spread than {reference}"),
+    };
+    Cell::text(format!("{compared}: {said}; the ratio of their robust spreads is ")).and(spread_cell(spread)).and(".")
 }
 
 /// How something grows with task length; `None` if that is not known.
-pub(crate) fn growth_sentence(what: &str, growth: Option<&LogGrowth>) -> Option<String> {
+pub(crate) fn growth_sentence(what: &str, growth: Option<&LogGrowth>) -> Option<Cell> {
     let g = growth?;
-    Some(match &g.interval {
-        Some(i) => format!(
-            "{what} grows as the task length to the power of {} ({} programs).",
-            with_interval(g.slope, i),
-            g.points
-        ),
-        None => format!(
-            "{what} grows as the task length to the power of {}; two programs give no interval.",
-            number::fixed(g.slope, 2).unwrap_or_default()
-        ),
-    })
-}
-
-/// An axis that begins linear.
-pub(crate) fn linear(title: &str, quantity: PageQuantity) -> PageAxis {
-    PageAxis { title: title.to_owned(), quantity, scales: vec![PageScale::Linear], floor: None, shown: None }
+    let (slope, rest) = match &g.interval {
+        Some(i) => (ratio(g.slope, i), format!(" ({} programs).", g.points)),
+        None => (Cell::of(Unit::Ratio, g.slope), "; two programs give no interval.".to_owned()),
+    };
+    Some(Cell::text(format!("{what} grows as the task length to the power of ")).and(slope).and(rest))
 }
 
 /// An axis that begins logarithmic.
 pub(crate) fn logarithmic(title: &str, quantity: PageQuantity) -> PageAxis {
-    let scales = vec![PageScale::Log, PageScale::Linear];
-    PageAxis { title: title.to_owned(), quantity, scales, floor: None, shown: None }
+    PageAxis::scaled(title, quantity, &[PageScale::Log, PageScale::Linear])
 }
 
 /// A curve through points, whose task lengths (s) become ns; those that a logarithmic axis cannot hold are left out.
@@ -181,8 +132,8 @@ pub(crate) fn execution_figure(id: &str, title: &str, note: &str, y: &str, times
         id: id.to_owned(),
         title: title.to_owned(),
         note: note.to_owned(),
-        x: linear("Execution", PageQuantity::Count),
-        y: linear(y, PageQuantity::Time),
+        x: PageAxis::counts("Execution"),
+        y: PageAxis::linear(y, PageQuantity::Time),
         curves: vec![curve],
     }
 }
@@ -191,7 +142,6 @@ pub(crate) fn execution_figure(id: &str, title: &str, note: &str, y: &str, times
 pub(crate) mod tests {
     use super::*;
     use tarebench_core::statistics::intervals::NoInterval;
-    use tarebench_core::statistics::series::Summary;
 
     /// EMP table III, INC8.
     pub(crate) fn inc8() -> TimingRow {
@@ -221,10 +171,11 @@ pub(crate) mod tests {
         let row = inc8();
         let table = timing_table("t", "", &[("INC8".to_owned(), &row)]);
         let cells = table.rows[0].plain();
-        let expected = ["INC8", "1000", "8322", "8500", "8367", "15", "0.18 %", "10", "[8365, 8367]"];
+        let expected =
+            ["INC8", "1000", "8.322 s", "8.500 s", "8.367 s ± 0.015", "0.18 %", "9.50 ms", "8.3660 s [8.3650, 8.3670]"];
         assert_eq!(cells, expected);
-        assert_eq!(table.rows[0].numbers()[5], Some(15.4e6));
-        assert_eq!(table.rows[0].numbers().len(), table.columns.len());
+        assert_eq!(table.rows[0].cells[4].as_figure().and_then(|f| f.spread), Some(15.4e6));
+        assert_eq!(table.rows[0].cells.len(), table.columns.len());
     }
 
     #[test]
@@ -232,7 +183,7 @@ pub(crate) mod tests {
         let spread = |low: f64, high: f64| {
             Ok(SpreadRatio { ratio: f64::midpoint(low, high), interval: Interval { low, high, level: 0.95 } })
         };
-        let says = |s| spread_sentence("PT", "ET", &s);
+        let says = |s| spread_sentence("PT", "ET", &s).plain();
         assert!(says(spread(0.2, 0.4)).starts_with("PT: less spread than ET;"));
         assert!(says(spread(1.2, 1.4)).starts_with("PT: more spread than ET;"));
         assert!(says(spread(0.8, 1.4)).starts_with("PT: these samples do not show whether"));
@@ -244,8 +195,8 @@ pub(crate) mod tests {
     #[test]
     fn growth_with_and_without_an_interval() {
         let mut g = LogGrowth { slope: 0.5, interval: None, at_one: 1.0, points: 2 };
-        let says = |g: &LogGrowth| growth_sentence("The standard deviation", Some(g)).unwrap();
-        assert!(says(&g).ends_with("to the power of 0.50; two programs give no interval."));
+        let says = |g: &LogGrowth| growth_sentence("The standard deviation", Some(g)).unwrap().plain();
+        assert!(says(&g).ends_with("to the power of 0.500; two programs give no interval."));
         (g.interval, g.points) = (Some(Interval { low: 0.4, high: 0.6, level: 0.95 }), 4);
         assert_eq!(
             says(&g),

@@ -1,24 +1,25 @@
 //! The study of the variance of process time as tables and figures.
 
 use crate::data::variance::{KnownShare, ShareOrigin, VarianceCause, VarianceReport, VarianceRow, VarianceSplit};
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{by_length, length_figure, linear, logarithmic, ms, named};
+use crate::sheets::sheet::{figures_and_tables, study_sheet};
+use crate::sheets::timing_parts::{by_length, length_figure, logarithmic, named};
 use tarebench_core::base::reading::{Absent, Reading};
-use tarebench_report::number;
-use tarebench_report::table::Table;
-use tarebench_report::web::page::{Band, Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
+use tarebench_report::table::{Column, Table};
+use tarebench_report::web::page::{Band, Join, PageAxis, PageCurve, PageFigure, PageQuantity};
 
 /// Programs in one table: so many columns fit on a screen.
 const PROGRAMS: usize = 5;
 
 /// The question of EMP section 8.
-pub fn sheet(report: &VarianceReport) -> StudySheet {
+pub fn sheet(report: &VarianceReport) -> Sheet {
     let mut sections = vec![shares_section(report, false)];
     if report.rows.iter().any(|r| r.trimmed.is_some()) {
         sections.push(shares_section(report, true));
     }
     sections.extend([spread_section(report), halves_section(report)]);
-    StudySheet { answers: report.rows.iter().map(answer).collect(), remarks: remarks(report), sections }
+    study_sheet(report.rows.iter().map(answer), remarks(report), sections)
 }
 
 fn name(row: &VarianceRow) -> String {
@@ -44,22 +45,13 @@ fn split(row: &VarianceRow, trimmed: bool) -> &VarianceSplit {
     row.trimmed.as_ref().filter(|_| trimmed).unwrap_or(&row.all)
 }
 
-fn percent(share: f64) -> String {
-    number::fixed(100.0 * share, 0).map_or_else(String::new, |t| format!("{t} %"))
-}
-
-fn with_range(known: &KnownShare) -> String {
-    match &known.interval {
-        Some(i) => {
-            let bound = |v: f64| number::fixed(100.0 * v, 0).unwrap_or_default();
-            format!("{} [{}, {}]", percent(known.share), bound(i.low), bound(i.high))
-        }
-        None => percent(known.share),
-    }
+fn share_figure(known: &KnownShare) -> Cell {
+    let figure = Figure::new(Unit::Share, known.share);
+    known.interval.iter().fold(figure, |figure, i| figure.with_interval(&Ok(i.clone()))).into()
 }
 
 /// The causes whose share is surely above 0, and what is left.
-fn answer(row: &VarianceRow) -> String {
+fn answer(row: &VarianceRow) -> Cell {
     let known = row.all.shares.iter().filter_map(|s| Some((s.cause, s.share.value()?)));
     let (mut sure, mut left) = (Vec::new(), None);
     for (cause, share) in known {
@@ -70,13 +62,16 @@ fn answer(row: &VarianceRow) -> String {
         }
     }
     sure.sort_by(|a, b| b.1.share.total_cmp(&a.1.share));
-    let texts: Vec<String> =
-        sure.iter().map(|(cause, share)| format!("{} {}", title(*cause), with_range(share))).collect();
-    let named_causes =
-        if texts.is_empty() { "no known cause has a share above 0 beyond chance".to_owned() } else { texts.join(", ") };
-    let left = left.map_or(String::new(), |l| format!("; unexplained {}", with_range(l)));
-    let sd = ms(row.all.std_dev);
-    format!("{}, standard deviation of process time {sd} ms: {named_causes}{left}.", name(row))
+    let begin = Cell::text(format!("{}, standard deviation of process time ", name(row)));
+    let mut said = begin.and(Cell::time(row.all.std_dev)).and(": ");
+    for (i, (cause, share)) in sure.iter().enumerate() {
+        let between = if i == 0 { "" } else { ", " };
+        said = said.and(format!("{between}{} ", title(*cause))).and(share_figure(share));
+    }
+    if sure.is_empty() {
+        said = said.and("no known cause has a share above 0 beyond chance");
+    }
+    left.into_iter().fold(said, |said, left| said.and("; unexplained ").and(share_figure(left))).and(".")
 }
 
 fn remarks(report: &VarianceReport) -> Vec<String> {
@@ -126,19 +121,19 @@ fn unknown(report: &VarianceReport) -> Vec<String> {
     reasons.into_iter().map(|(cause, why)| format!("The share of {} is {why}.", title(cause))).collect()
 }
 
-fn share_cell(share: &Reading<KnownShare>) -> String {
+fn share_cell(share: &Reading<KnownShare>) -> Cell {
     match share {
         Reading::Value(known) => match known.origin {
-            ShareOrigin::NotCharged => "0 (not charged)".to_owned(),
-            ShareOrigin::Constant => "0 (constant)".to_owned(),
-            ShareOrigin::Exact | ShareOrigin::Regression | ShareOrigin::Remainder => with_range(known),
+            ShareOrigin::NotCharged => Cell::of(Unit::Share, 0.0).and(" (not charged)"),
+            ShareOrigin::Constant => Cell::of(Unit::Share, 0.0).and(" (constant)"),
+            ShareOrigin::Exact | ShareOrigin::Regression | ShareOrigin::Remainder => share_figure(known),
         },
-        Reading::Absent(_) => "not known".to_owned(),
+        Reading::Absent(_) => "not known".into(),
     }
 }
 
 /// A row for each cause, a column for each program.
-fn shares_section(report: &VarianceReport, trimmed: bool) -> SheetSection {
+fn shares_section(report: &VarianceReport, trimmed: bool) -> Section {
     let (id, what) = if trimmed { ("variance-trimmed", ", without outliers") } else { ("variance", "") };
     let curves: Vec<PageCurve> = VarianceCause::ALL
         .iter()
@@ -151,12 +146,12 @@ fn shares_section(report: &VarianceReport, trimmed: bool) -> SheetSection {
         title: format!("Shares of the variance of process time by task length{what}"),
         note: "With 95 % intervals.".to_owned(),
         x: logarithmic("Task length", PageQuantity::Time),
-        y: linear("Share of the variance", PageQuantity::Share),
+        y: PageAxis::linear("Share of the variance", PageQuantity::Share),
         curves,
     });
     let title = format!("What the variance of process time is made of{what} (EMP section 8)");
-    let tables = report.rows.chunks(PROGRAMS).map(|rows| shares_table(&title, rows, report.s, trimmed)).collect();
-    SheetSection { id: id.to_owned(), title, note: String::new(), tables, figures: figure.into_iter().collect() }
+    let tables = report.rows.chunks(PROGRAMS).map(|rows| shares_table(&title, rows, report.s, trimmed));
+    Section::new(id, title.as_str(), "", figures_and_tables(figure, tables))
 }
 
 fn shares_table(heading: &str, rows: &[VarianceRow], s: f64, trimmed: bool) -> Table {
@@ -166,16 +161,14 @@ fn shares_table(heading: &str, rows: &[VarianceRow], s: f64, trimmed: bool) -> T
         String::new()
     };
     let note = format!("Shares of the variance over samples, with 95 % intervals by a bootstrap of blocks.{outliers}");
-    let heads: Vec<String> = rows.iter().map(|r| format!(">{}", name(r))).collect();
-    let columns: Vec<&str> = std::iter::once("cause").chain(heads.iter().map(String::as_str)).collect();
-    let mut table = Table::new(heading, note, &columns);
+    let columns = [Column::new("cause")].into_iter().chain(rows.iter().map(|r| Column::new(Cell::foreign(name(r)))));
+    let mut table = Table::of(heading, note, columns);
     for cause in VarianceCause::ALL {
-        let shares: Vec<Option<&Reading<KnownShare>>> =
-            rows.iter().map(|r| split(r, trimmed).shares.iter().find(|s| s.cause == cause).map(|s| &s.share)).collect();
-        let cells = shares.iter().map(|share| share.map(share_cell).unwrap_or_default());
-        table.row(std::iter::once(title(cause).to_owned()).chain(cells), Vec::new());
-        let numbers = shares.iter().map(|share| share.and_then(|s| s.value()).map(|known| known.share));
-        table.values(std::iter::once(None).chain(numbers).collect());
+        let cells = rows.iter().map(|row| {
+            let share = split(row, trimmed).shares.iter().find(|s| s.cause == cause);
+            share.map(|s| share_cell(&s.share)).unwrap_or_default()
+        });
+        table.row([Cell::text(title(cause))].into_iter().chain(cells), Vec::new());
     }
     table
 }
@@ -200,18 +193,17 @@ fn curve(report: &VarianceReport, cause: VarianceCause, look: usize, trimmed: bo
 }
 
 /// Standard deviations of process time and its exact parts by task length.
-fn spread_section(report: &VarianceReport) -> SheetSection {
+fn spread_section(report: &VarianceReport) -> Section {
     let title = "Standard deviation of process time and of its parts";
-    let note = "In ms. Charged: interrupts, softirqs and steal time that the kernel charged to the program. Net: process time \
+    let note = "Charged: interrupts, softirqs and steal time that the kernel charged to the program. Net: process time \
                 without them.";
     let columns = ["program", ">samples", ">process time", ">net time", ">charged", ">mean process time"];
     let mut table = Table::new(title, note, &columns);
     for row in &report.rows {
         let s = &row.all;
-        let values = [Some(s.std_dev), s.net_std_dev, s.charged_std_dev, Some(s.mean)];
-        let cells = values.iter().map(|v| v.map_or_else(|| "not known".to_owned(), ms));
-        table.row([name(row), s.samples.to_string()].into_iter().chain(cells), Vec::new());
-        table.values([None, Some(f64::from(s.samples))].into_iter().chain(values).collect());
+        let time = |ns: Option<f64>| ns.map_or_else(|| "not known".into(), Cell::time);
+        let times = [Some(s.std_dev), s.net_std_dev, s.charged_std_dev, Some(s.mean)].map(time);
+        table.row([Cell::foreign(name(row)), Cell::count(s.samples)].into_iter().chain(times), Vec::new());
     }
     let by_size = |pick: fn(&VarianceSplit) -> Option<f64>| {
         report.rows.iter().filter_map(move |r| r.size.zip(pick(&r.all))).collect::<Vec<(f64, f64)>>()
@@ -224,41 +216,29 @@ fn spread_section(report: &VarianceReport) -> SheetSection {
     let curves = curves.into_iter().flatten().collect();
     let y = ("Standard deviation", PageQuantity::Time);
     let figure = length_figure("variance-spread", "Standard deviation by task length (EMP figure 17)", "", y, curves);
-    SheetSection {
-        id: "variance-spread".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: figure.into_iter().collect(),
-    }
+    Section::new("variance-spread", title, "", figures_and_tables(figure, [table]))
 }
 
 /// Between executions and within them, where programs print their halves.
-fn halves_section(report: &VarianceReport) -> SheetSection {
+fn halves_section(report: &VarianceReport) -> Section {
     let title = "Between executions and within them";
     let note = "Share of the variance of the whole that both halves of an execution have in common (layout, placement, slow drift), \
                 and what differs between the halves.";
-    let columns = ["program", ">between executions", ">within"];
+    let columns = ["program", "between executions [95%]", ">within"];
     let mut table = Table::new(title, note, &columns);
     for row in &report.rows {
         let Some(between) = &row.all.between else { continue };
-        let within = 1.0 - between.share;
-        table.row(vec![name(row), with_range(between), percent(within)], Vec::new());
-        table.values(vec![None, Some(between.share), Some(within)]);
+        let within = Cell::of(Unit::Share, 1.0 - between.share);
+        table.row([Cell::foreign(name(row)), share_figure(between), within], Vec::new());
     }
-    SheetSection {
-        id: "variance-halves".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: Vec::new(),
-    }
+    Section::new("variance-halves", title, "", [table])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::variance::VarianceShare;
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
     use tarebench_core::statistics::intervals::Interval;
 
     fn known(share: f64, origin: ShareOrigin) -> Reading<KnownShare> {
@@ -311,27 +291,27 @@ mod tests {
             "INC1, standard deviation of process time 2.00 ms: interrupts 40 % [35, 45], drift 30 % [25, 35]; unexplained 28 % \
              [23, 33]."
         );
-        let table = &s.sections[0].tables[0];
+        let table = &s.sections[0].tables().next().unwrap();
         let cells = |row: usize| table.rows[row].cells.as_slice();
         assert_eq!(cells(0), ["interrupts", "40 % [35, 45]", "40 % [35, 45]"]);
-        assert_eq!((cells(1)[1].plain().as_str(), cells(2)[1].plain().as_str()), ("0 (not charged)", "2 % [-3, 7]"));
-        assert_eq!((cells(3)[1].plain().as_str(), cells(4)[1].plain().as_str()), ("0 (constant)", "not known"));
+        assert_eq!(
+            (cells(1)[1].plain().as_str(), cells(2)[1].plain().as_str()),
+            ("0 % (not charged)", "2.0 % [−3.0, 7.0]")
+        );
+        assert_eq!((cells(3)[1].plain().as_str(), cells(4)[1].plain().as_str()), ("0 % (constant)", "not known"));
         assert_eq!((table.rows[4].numbers()[1], table.rows[0].numbers()[1]), (None, Some(0.4)));
-        for table in s.sections.iter().flat_map(|s| &s.tables) {
-            assert!(
-                table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.numbers().len() == r.cells.len())
-            );
-        }
+        rows_fit(&s);
         // Interrupts, preemptions, drift, unexplained; nothing of what is 0 by construction or not known.
-        let curves: Vec<&str> = s.sections[0].figures[0].curves.iter().map(|c| c.title.as_str()).collect();
+        let curves: Vec<&str> =
+            s.sections[0].figures().next().unwrap().curves.iter().map(|c| c.title.as_str()).collect();
         assert_eq!(curves, ["interrupts", "after preemptions", "drift", "unexplained"]);
         assert_eq!(
             s.sections.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(),
             ["variance", "variance-spread", "variance-halves"]
         );
-        let said = |text: &str| s.remarks.iter().filter(|r| r.contains(text)).count();
+        let said = |text: &str| remarks(&s).iter().filter(|r| r.contains(text)).count();
         assert_eq!((said("The share of clock speed is not available: no PMU."), said("1 of INC1, 1 of INC2")), (1, 1));
-        assert_eq!(s.sections[2].tables[0].rows[0].cells, ["INC1", "60 % [55, 65]", "40 %"]);
+        assert_eq!(s.sections[2].tables().next().unwrap().rows[0].cells, ["INC1", "60 % [55, 65]", "40 %"]);
     }
 
     #[test]
@@ -340,6 +320,6 @@ mod tests {
         with_outliers.trimmed = Some(with_outliers.all.clone());
         let s = sheet(&VarianceReport { s: 5.0, rows: vec![with_outliers], without: vec!["INC9".to_owned()] });
         assert_eq!(s.sections[1].id, "variance-trimmed");
-        assert!(s.remarks.iter().any(|r| r.ends_with("INC9.")));
+        assert!(remarks(&s).iter().any(|r| r.ends_with("INC9.")));
     }
 }

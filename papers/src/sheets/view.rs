@@ -1,19 +1,22 @@
-//! A study of samples as it is shown: what was measured, under which conditions, and its sheet. The terminal, the page, JSON and CSV are
-//! made of it.
+//! A study of samples as a sheet: what was measured, under which conditions, and what its report says.
 
 use crate::data::samples::SampleStudyReport;
 use crate::data::series::{SampleStudyPlan, StudyGap, StudyLeftOut, StudyRunPart};
 use crate::sheets::about::about;
 use crate::sheets::samples::sheet;
-use crate::sheets::sheet::{SheetSection, StudySheet};
 use serde::Serialize;
+use tarebench_core::base::date::TimeZone;
 use tarebench_core::documents::head::{DocumentHead, Status};
 use tarebench_core::machine::data::{Factor, Standing};
 use tarebench_core::sample::data::Phase;
 use tarebench_render::documents::machine::described;
+use tarebench_report::cell::Cell;
 use tarebench_report::error::RenderError;
 use tarebench_report::json;
+use tarebench_report::sheet::{Section, Sheet, SheetFact, SheetRemark};
+use tarebench_report::style::Paint;
 use tarebench_report::table::Table;
+use tarebench_report::web::page::PageKind;
 use tarebench_report::words::plural;
 
 /// A stored study of samples with its report.
@@ -25,13 +28,19 @@ pub struct StudyView<'a> {
     pub report: Result<SampleStudyReport, StudyGap>,
 }
 
-/// A fact or a condition: its name and its text, which may hold text from the machine.
-pub(crate) type StudyFact = (&'static str, String);
-
 impl StudyView<'_> {
-    /// Its tables and figures; none if the samples do not answer the question.
-    pub fn sheet(&self) -> StudySheet {
-        self.report.as_ref().map(sheet).unwrap_or_default()
+    /// All of it; without tables and figures if the samples do not answer the question.
+    pub fn sheet(&self, zone: &TimeZone, foot: impl Into<Cell>) -> Sheet {
+        let found = self.report.as_ref().map_or_else(|_| Sheet::new(PageKind::Study, ""), sheet);
+        let warnings = self.warnings().into_iter().map(SheetRemark::warning);
+        Sheet {
+            title: study_title(self.head),
+            subtitle: about(self.plan.sample_study).question.into(),
+            facts: self.facts(zone),
+            remarks: warnings.chain(found.remarks).collect(),
+            foot: foot.into(),
+            ..found
+        }
     }
 
     /// `study et-pt`.
@@ -39,21 +48,18 @@ impl StudyView<'_> {
         format!("study {}", self.plan.sample_study.name())
     }
 
-    pub(crate) fn title(&self) -> String {
-        let id = if self.head.number == 0 { String::new() } else { format!(" {}", self.head.id()) };
-        format!("Study{id}: {}", self.head.title)
-    }
-
     /// Paper, question, samples, machines, and what of the papers' conditions does not hold.
-    pub(crate) fn facts(&self) -> Vec<StudyFact> {
+    fn facts(&self, zone: &TimeZone) -> Vec<SheetFact> {
         let about = about(self.plan.sample_study);
         let mut facts = vec![
-            ("paper", format!("{}: {}", about.paper, about.shows)),
-            ("question", about.question.to_owned()),
-            ("measured", self.measured()),
+            SheetFact::new("paper", format!("{}: {}", about.paper, about.shows)),
+            SheetFact::new("question", about.question),
+            SheetFact::new("measured", self.measured()),
+            SheetFact::new("started", Cell::date(self.head.created, zone)),
         ];
-        facts.extend(self.machines().into_iter().map(|text| ("machine", text)));
-        facts.extend(self.conditions().into_iter().map(|text| ("not held", text)));
+        facts.extend(self.machines().into_iter().map(|text| SheetFact::new("machine", text)));
+        let conditions = self.conditions().into_iter();
+        facts.extend(conditions.map(|text| SheetFact::new("not held", Cell::text(text).paint(Paint::Warn))));
         facts
     }
 
@@ -124,7 +130,7 @@ impl StudyView<'_> {
     }
 
     /// What a reader has to know first: what is missing, failed or was left out; then what the sheet says.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
         if self.head.status != Status::Finished {
             let missing = self.plan.runs.len().saturating_sub(self.parts.len() + self.left_out.len());
@@ -158,6 +164,12 @@ impl StudyView<'_> {
     }
 }
 
+/// `Study s3: ntp (minutes)`.
+pub(crate) fn study_title(head: &DocumentHead) -> Cell {
+    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
+    Cell::text(format!("Study{id}: ")).and(Cell::foreign(&head.title))
+}
+
 /// A factor whose standing is not known, with the reason. Most findings say by themselves that there is no value.
 fn not_known(factor: &Factor) -> String {
     const SAID: [&str; 5] = ["not known", "not available", "not measured", "lost:", "unknown"];
@@ -179,9 +191,9 @@ struct SampleStudyJson<'a> {
     report: Option<&'a SampleStudyReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     gap: Option<&'a StudyGap>,
-    answers: Vec<String>,
-    remarks: Vec<String>,
-    sections: Vec<SectionJson>,
+    answers: Vec<Cell>,
+    remarks: Vec<Cell>,
+    sections: Vec<SectionJson<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     published: Vec<Table>,
     left_out: &'a [StudyLeftOut],
@@ -189,16 +201,19 @@ struct SampleStudyJson<'a> {
 }
 
 #[derive(Serialize)]
-struct SectionJson {
-    id: String,
-    title: String,
-    tables: Vec<Table>,
+struct SectionJson<'a> {
+    id: &'a str,
+    title: &'a Cell,
+    tables: Vec<&'a Table>,
+}
+
+fn section_json(section: &Section) -> SectionJson<'_> {
+    SectionJson { id: &section.id, title: &section.title, tables: section.tables().collect() }
 }
 
 /// The observations, the report, and the tables as on the terminal; `published` are the papers' values, if they are asked for.
 pub fn study_json(view: &StudyView<'_>, published: Vec<Table>) -> Result<String, RenderError> {
-    let StudySheet { answers, remarks, sections } = view.sheet();
-    let section = |SheetSection { id, title, tables, .. }| SectionJson { id, title, tables };
+    let sheet = view.sheet(&TimeZone::UTC, "");
     let document = SampleStudyJson {
         format: "tare-study",
         version: 1,
@@ -206,9 +221,9 @@ pub fn study_json(view: &StudyView<'_>, published: Vec<Table>) -> Result<String,
         plan: view.plan,
         report: view.report.as_ref().ok(),
         gap: view.report.as_ref().err(),
-        answers,
-        remarks: view.warnings().into_iter().chain(remarks).collect(),
-        sections: sections.into_iter().map(section).collect(),
+        sections: sheet.sections.iter().map(section_json).collect(),
+        answers: sheet.answers.clone(),
+        remarks: sheet.remarks.iter().map(|remark| remark.cell.clone()).collect(),
         published,
         left_out: view.left_out,
         parts: view.parts,

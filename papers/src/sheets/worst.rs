@@ -1,49 +1,47 @@
 //! The study of the worst samples as tables.
 
 use crate::data::worst::{ERROR, WorstFamily, WorstReport, WorstSample};
-use crate::sheets::sheet::{SheetSection, StudySheet};
-use crate::sheets::timing_parts::{linear, ms, named};
+use crate::sheets::sheet::{figures_and_tables, study_sheet};
+use crate::sheets::timing_parts::named;
 use tarebench_core::sample::daemons::TaskKind;
-use tarebench_report::number;
+use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::sheet::{Section, Sheet};
 use tarebench_report::table::Table;
-use tarebench_report::web::page::{Join, PageCurve, PageFigure, PageQuantity};
+use tarebench_report::web::page::{Join, PageAxis, PageCurve, PageFigure, PageQuantity};
 
 /// Tables 5 and 9 to 12 of the report on program execution time.
-pub fn sheet(report: &WorstReport) -> StudySheet {
+pub fn sheet(report: &WorstReport) -> Sheet {
     let first = report.samples.iter().filter(|s| s.rank == 1);
     let mut sections = vec![overview(report)];
     sections.extend(report.samples.iter().enumerate().map(|(i, s)| section(i + 1, s)));
-    StudySheet { answers: first.map(answer).collect(), remarks: remarks(report), sections }
+    study_sheet(first.map(answer), remarks(report), sections)
 }
 
 fn name(s: &WorstSample) -> String {
     named(&s.label, &s.condition)
 }
 
-fn time(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_default()
-}
-
-fn answer(s: &WorstSample) -> String {
+fn answer(s: &WorstSample) -> Cell {
     let unusual: Vec<&WorstFamily> = s.families.iter().filter(|f| f.unusual).collect();
-    let over = time(s.process_time - s.usual_process_time);
-    let begin = format!("{}: the worst sample, number {}, took {over} more than the median", name(s), s.number);
+    let begin = Cell::text(format!("{}: the worst sample, number {}, took ", name(s), s.number))
+        .and(Cell::time(s.process_time - s.usual_process_time))
+        .and(" more than the median; ");
     // The smallest chance that n others can show is 1 / (n + 1).
     if unusual.is_empty() && ERROR * (f64::from(s.others) + 1.0) < s.families.len() as f64 {
         let families = s.families.len();
-        return format!(
-            "{begin}; {} other samples are too few to call one of {families} families of daemons unusual.",
-            s.others
-        );
+        let few = "other samples are too few to call one of";
+        return begin.and(format!("{} {few} {families} families of daemons unusual.", s.others));
     }
     if unusual.is_empty() {
-        return format!("{begin}; no daemon used unusually much CPU time in it.");
+        return begin.and("no daemon used unusually much CPU time in it.");
     }
-    let each = unusual.iter().map(|f| {
-        let most = if f.most > 0.0 { format!("at most {}", time(f.most)) } else { "none".to_owned() };
-        format!("{} used {} ({most} in the {} others)", f.name, time(f.time), s.others)
-    });
-    format!("{begin}; {}.", each.collect::<Vec<String>>().join(", "))
+    let used = |said: Cell, (i, f): (usize, &&WorstFamily)| {
+        let said =
+            said.and(if i == 0 { "" } else { ", " }).and(Cell::foreign(&f.name)).and(" used ").and(Cell::time(f.time));
+        let most = if f.most > 0.0 { Cell::text("at most ").and(Cell::time(f.most)) } else { "none".into() };
+        said.and(" (").and(most).and(format!(" in the {} others)", s.others))
+    };
+    unusual.iter().enumerate().fold(begin, used).and(".")
 }
 
 fn remarks(report: &WorstReport) -> Vec<String> {
@@ -64,33 +62,22 @@ fn remarks(report: &WorstReport) -> Vec<String> {
 }
 
 /// A row for each worst sample.
-fn overview(report: &WorstReport) -> SheetSection {
+fn overview(report: &WorstReport) -> Section {
     let title = "Worst samples";
     let columns =
         ["program", ">rank", ">sample", ">process time", ">median", ">over it", ">daemons", ">usual", ">over it"];
-    let note = "Times in ms. Daemons: their CPU time together, and its median in the other samples.";
+    let note = "Daemons: their CPU time together, and its median in the other samples.";
     let mut table = Table::new(title, note, &columns);
     for s in &report.samples {
-        let values = [
-            s.process_time,
-            s.usual_process_time,
-            s.process_time - s.usual_process_time,
-            s.total,
-            s.usual_total,
-            s.total - s.usual_total,
-        ];
-        let head = [name(s), s.rank.to_string(), s.number.to_string()];
-        table.row(head.into_iter().chain(values.into_iter().map(ms)), Vec::new());
-        let numbers = [None, Some(f64::from(s.rank)), Some(f64::from(s.number))];
-        table.values(numbers.into_iter().chain(values.into_iter().map(Some)).collect());
+        let over = s.process_time - s.usual_process_time;
+        // With the digits in which they differ.
+        let program = |ns| Cell::figure(Figure { digits: Some(over.abs()), ..Figure::new(Unit::Time, ns) });
+        let daemons = [s.total, s.usual_total, s.total - s.usual_total].map(Cell::time);
+        let head = [Cell::foreign(name(s)), Cell::count(s.rank), Cell::count(s.number)].into_iter();
+        let times = [program(s.process_time), program(s.usual_process_time), Cell::time(over)].into_iter();
+        table.row(head.chain(times).chain(daemons), Vec::new());
     }
-    SheetSection {
-        id: "worst".to_owned(),
-        title: title.to_owned(),
-        note: String::new(),
-        tables: vec![table],
-        figures: excess_figure(report).into_iter().collect(),
-    }
+    Section::new("worst", title, "", figures_and_tables(excess_figure(report), [table]))
 }
 
 /// What the worst samples took over the median, against what the daemons did.
@@ -105,61 +92,53 @@ fn excess_figure(report: &WorstReport) -> Option<PageFigure> {
         id: "worst".to_owned(),
         title: "What the worst samples and the daemons in them took over the usual".to_owned(),
         note: "A point for each of the worst samples.".to_owned(),
-        x: linear("Daemons' time over the usual", PageQuantity::Time),
-        y: linear("Process time over the median", PageQuantity::Time),
+        x: PageAxis::linear("Daemons' time over the usual", PageQuantity::Time),
+        y: PageAxis::linear("Process time over the median", PageQuantity::Time),
         curves: vec![curve],
     })
 }
 
 /// The daemons of one sample: unfolded as the report's tables, and by family beside the other samples.
-fn section(number: usize, s: &WorstSample) -> SheetSection {
+fn section(number: usize, s: &WorstSample) -> Section {
     let name = name(s);
-    SheetSection {
-        id: format!("worst-{number}"),
-        title: format!("{name}, sample {}: {} ms", s.number, ms(s.process_time)),
-        note: String::new(),
-        tables: vec![unfolded(&name, s), folded(&name, s)],
-        figures: Vec::new(),
-    }
+    Section::new(
+        format!("worst-{number}"),
+        Cell::foreign(&name).and(format!(", sample {}: ", s.number)).and(Cell::time(s.process_time)),
+        "",
+        [unfolded(&name, s), folded(&name, s)],
+    )
 }
 
 fn unfolded(name: &str, s: &WorstSample) -> Table {
     let title = format!("Daemons in sample {} of {name} (the report's tables 5, 9 to 12)", s.number);
     let mut table =
-        Table::new(title, "Each process by its name; CPU time in ms.", &["daemon process", "kind", ">program time"]);
+        Table::new(title, "Each process by its name; CPU time.", &["daemon process", "kind", ">program time"]);
     for p in &s.processes {
         let kind = if p.kind == TaskKind::Kernel { "kernel" } else { "user" };
-        table.row(vec![p.name.clone(), kind.to_owned(), ms(p.time)], Vec::new());
-        table.values(vec![None, None, Some(p.time)]);
+        table.row([Cell::foreign(&p.name), kind.into(), Cell::time(p.time)], Vec::new());
     }
-    table.row(vec!["Total".to_owned(), String::new(), ms(s.total)], Vec::new());
-    table.values(vec![None, None, Some(s.total)]);
+    table.row([Cell::text("Total"), Cell::empty(), Cell::time(s.total)], Vec::new());
     table
 }
 
 fn folded(name: &str, s: &WorstSample) -> Table {
     let title = format!("Families of daemons in sample {} of {name}, and in the {} others", s.number, s.others);
-    let note = "CPU time in ms. Usual: the median of the other samples, 0 if it ran in fewer than half of them.";
+    let note = "CPU time. Usual: the median of the other samples, 0 if it ran in fewer than half of them.";
     let columns =
         ["family", ">processes", ">time", ">usual", ">most", ">ran in others", ">as long in others", "unusual"];
     let mut table = Table::new(title, note, &columns);
     for f in &s.families {
-        let counts = [f.ran_in, f.as_long_in];
-        let cells = vec![
-            f.name.clone(),
-            f.processes.to_string(),
-            ms(f.time),
-            ms(f.usual),
-            ms(f.most),
-            f.ran_in.to_string(),
-            f.as_long_in.to_string(),
-            if f.unusual { "yes".to_owned() } else { String::new() },
+        let cells = [
+            Cell::foreign(&f.name),
+            Cell::count(f.processes),
+            Cell::time(f.time),
+            Cell::time(f.usual),
+            Cell::time(f.most),
+            Cell::count(f.ran_in),
+            Cell::count(f.as_long_in),
+            if f.unusual { "yes" } else { "" }.into(),
         ];
         table.row(cells, Vec::new());
-        let times = [f.time, f.usual, f.most].map(Some);
-        let head = [None, Some(f64::from(f.processes))];
-        let values = head.into_iter().chain(times).chain(counts.map(|n| Some(f64::from(n)))).chain([None]);
-        table.values(values.collect());
     }
     table
 }
@@ -168,6 +147,7 @@ fn folded(name: &str, s: &WorstSample) -> Table {
 mod tests {
     use super::*;
     use crate::data::worst::WorstProcess;
+    use crate::sheets::sheet::tests::{remarks, rows_fit};
 
     fn worst() -> WorstSample {
         let process = |name: &str, kind, time| WorstProcess { name: name.to_owned(), kind, time };
@@ -217,16 +197,15 @@ mod tests {
               others)."
             ]
         );
-        let unfolded = &s.sections[1].tables[0];
+        let unfolded = &s.sections[1].tables().next().unwrap();
         assert_eq!(unfolded.rows.len(), 4);
-        assert_eq!(unfolded.rows[3].cells, ["Total", "", "659"]);
+        assert_eq!(unfolded.rows[3].cells, ["Total", "", "659 ms"]);
         assert_eq!(unfolded.rows[3].numbers(), [None, None, Some(659e6)]);
-        for table in s.sections.iter().flat_map(|s| &s.tables) {
-            assert!(
-                table.rows.iter().all(|r| r.cells.len() == table.columns.len() && r.numbers().len() == r.cells.len())
-            );
-        }
-        assert_eq!(s.sections[0].tables[0].rows[0].cells[5..], ["74.0", "659", "198", "461"]);
+        rows_fit(&s);
+        assert_eq!(
+            s.sections[0].tables().next().unwrap().rows[0].cells[5..],
+            ["74.0 ms", "659 ms", "198 ms", "461 ms"]
+        );
     }
 
     #[test]
@@ -234,7 +213,7 @@ mod tests {
         let mut sample = worst();
         sample.families.iter_mut().for_each(|f| f.unusual = false);
         let s = sheet(&WorstReport { samples: vec![sample], without: vec!["INC4".to_owned()] });
-        assert!(s.answers[0].ends_with("no daemon used unusually much CPU time in it."), "{:?}", s.answers);
-        assert!(s.remarks.iter().any(|r| r.ends_with("INC4.")));
+        assert!(s.answers[0].plain().ends_with("no daemon used unusually much CPU time in it."), "{:?}", s.answers);
+        assert!(remarks(&s).iter().any(|r| r.ends_with("INC4.")));
     }
 }
