@@ -2,9 +2,10 @@
 //! asked for, then headings take several lines, then texts do, then the table is drawn in parts below each other, each with the columns
 //! that name its rows.
 
-use crate::cell::{Cell, CellContent, CellParts};
+use crate::cell::{Cell, CellContent, CellParts, Figure, Unit};
 use crate::form::Form;
 use crate::grid::at_point;
+use crate::number::TimeUnit;
 use crate::screen::{ScreenText, StyledSpan};
 use crate::style::{Paint, Style};
 use crate::table::{Detail, Table};
@@ -171,18 +172,26 @@ fn written(table: &Table, style: &Style, rows: usize) -> Vec<WideColumn> {
 fn is_foreign(cell: &Cell) -> bool {
     match &cell.content {
         CellContent::Foreign(_) => true,
-        CellContent::Words(pieces) => pieces.iter().any(is_foreign),
+        // Figures are not cut.
+        CellContent::Words(pieces) => {
+            pieces.iter().any(is_foreign) && pieces.iter().all(|piece| piece.as_figure().is_none())
+        }
         _ => false,
     }
 }
 
 /// The cells, with the points of their figures and of their standard deviations below each other, as their intervals begin.
-fn aligned(cells: &[&Cell], form: &Form, unit: Option<crate::number::TimeUnit>) -> Vec<String> {
+fn aligned(cells: &[&Cell], form: &Form, unit: Option<TimeUnit>) -> Vec<String> {
     let parts: Vec<CellParts> = cells.iter().map(|cell| cell.parts(form, unit)).collect();
     let spread = parts.iter().any(|p| p.spread.is_some());
     let interval = parts.iter().any(|p| p.interval.is_some());
     if !spread && !interval {
         return parts.into_iter().map(|p| p.text).collect();
+    }
+    let time_unit = |f: &Figure| (f.unit == Unit::Time).then(|| unit.or(form.unit()).unwrap_or(TimeUnit::of(f.value)));
+    let units: BTreeSet<Option<TimeUnit>> = cells.iter().filter_map(|cell| cell.as_figure()).map(time_unit).collect();
+    if units.len() > 1 {
+        return cells.iter().map(|cell| cell.write_in(form, unit)).collect();
     }
     let figure = |(cell, p): (&&Cell, &CellParts)| cell.as_figure().map(|_| p.text.clone());
     let figures = at_point(&cells.iter().zip(&parts).map(figure).collect::<Vec<_>>(), form.glyphs().absent);

@@ -197,7 +197,7 @@ fn what_has_nothing_to_show_is_omitted_and_a_label_stands_once() {
     let text = sheet_text(&sheet, &Style::default());
     assert_eq!(
         text.trim_end(),
-        "  machine     one\n              two",
+        "a study\n  machine     one\n              two",
         "curves and notes on them are not of a terminal"
     );
     let page = sheet.into_page();
