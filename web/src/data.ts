@@ -6,7 +6,18 @@
 export interface Page {
   format: "tare-page";
   version: 1;
-  kind: "run" | "profile" | "trace" | "noise" | "study" | "bench" | "comparison" | "gate" | "growth" | "machine" | "history";
+  kind:
+    | "run"
+    | "profile"
+    | "trace"
+    | "noise"
+    | "study"
+    | "bench"
+    | "comparison"
+    | "gate"
+    | "growth"
+    | "machine"
+    | "history";
   title: string;
   subtitle: string;
   /** Facts about the measurement and the machine: label and text. */

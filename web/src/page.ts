@@ -122,13 +122,15 @@ export class PageView {
   }
 
   #chooser(): HTMLElement | null {
-    // Those of comparisons, gates and histories are called parts.
-    const { kind } = this.#page as { kind: Exclude<Page["kind"], "comparison" | "gate" | "history"> };
     const shown = this.#shown;
     if (shown.length < 2) return null;
-    const what =
-      { run: "program", noise: "grain", profile: "part", trace: "part", study: "method", bench: "benchmark" }[kind] ??
-      "part";
+    const names: Partial<Record<Page["kind"], string>> = {
+      run: "program",
+      noise: "grain",
+      study: "method",
+      bench: "benchmark",
+    };
+    const what = names[this.#page.kind] ?? "part";
     return shown.length <= TABS
       ? this.#tabs(shown, `${what[0]!.toUpperCase()}${what.slice(1)}s`)
       : this.#list(shown, what);

@@ -99,8 +99,6 @@ pub enum CellContent {
     /// Text of the user or the machine: a name, a command, what a program printed.
     Foreign(String),
     Figure(Figure),
-    /// A text with its number.
-    Written(String, f64),
     /// A moment, ns since 1970, as it is written in a time zone.
     Date(Nanos, TimeZone),
     /// Several, one after the other: a sentence.
@@ -228,7 +226,7 @@ impl Cell {
     pub fn is_empty(&self) -> bool {
         match &self.content {
             CellContent::Empty => true,
-            CellContent::Text(text) | CellContent::Foreign(text) | CellContent::Written(text, _) => text.is_empty(),
+            CellContent::Text(text) | CellContent::Foreign(text) => text.is_empty(),
             CellContent::Words(pieces) => pieces.iter().all(Cell::is_empty),
             CellContent::Absent(_) | CellContent::Figure(_) | CellContent::Date(..) => false,
         }
@@ -239,7 +237,6 @@ impl Cell {
         match &self.content {
             CellContent::Figure(figure) => Some(figure.value).filter(|v| v.is_finite()),
             CellContent::Date(at, _) => Some(at.as_f64()),
-            CellContent::Written(_, value) => Some(*value),
             CellContent::Words(pieces) => match pieces.as_slice() {
                 [first, ..] => first.value(),
                 [] => None,
@@ -276,7 +273,7 @@ impl Cell {
         CellParts::from(match &self.content {
             CellContent::Empty => String::new(),
             CellContent::Absent(_) => form.glyphs().absent.to_owned(),
-            CellContent::Text(text) | CellContent::Written(text, _) => form.prose(text),
+            CellContent::Text(text) => form.prose(text),
             CellContent::Foreign(text) => form.foreign(text),
             CellContent::Figure(figure) => return figure.parts(form, unit),
             CellContent::Date(at, zone) => date::date(*at, zone),

@@ -79,7 +79,6 @@ impl ColumnPlace {
     fn cells(&self, of: &Cell) -> Vec<String> {
         let value = match &of.content {
             CellContent::Figure(figure) => number(figure.value),
-            CellContent::Written(_, value) => number(*value),
             CellContent::Absent(_) | CellContent::Empty => String::new(),
             CellContent::Foreign(foreign) => text(foreign),
             CellContent::Text(_) | CellContent::Words(_) | CellContent::Date(..) => text(&of.write(&Form::page())),

@@ -95,15 +95,6 @@ impl TableRow {
     pub fn numbers(&self) -> Vec<Option<f64>> {
         self.cells.iter().map(Cell::value).collect()
     }
-
-    /// Gives its cells the numbers that they show.
-    pub fn set_values(&mut self, values: impl IntoIterator<Item = Option<f64>>) {
-        for (cell, value) in self.cells.iter_mut().zip(values) {
-            if let (CellContent::Text(text), Some(value)) = (&cell.content, value) {
-                cell.content = CellContent::Written(text.clone(), value);
-            }
-        }
-    }
 }
 
 impl Table {
@@ -119,13 +110,6 @@ impl Table {
 
     pub fn row<C: Into<Cell>>(&mut self, cells: impl IntoIterator<Item = C>, samples: Vec<usize>) {
         self.rows.push(TableRow { cells: cells.into_iter().map(Into::into).collect(), samples });
-    }
-
-    /// The numbers that the cells of the last row show, in the base unit of their column (ns, bytes, 1 for shares).
-    pub fn values(&mut self, values: Vec<Option<f64>>) {
-        if let Some(row) = self.rows.last_mut() {
-            row.set_values(values);
-        }
     }
 
     /// The cells of a column.

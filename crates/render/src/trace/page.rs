@@ -6,6 +6,7 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::trace::activity;
 use tarebench_core::trace::explained::{Explained, ExplainedCause};
 use tarebench_core::trace::timeline::CpuOccupant;
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::number;
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{EventKind, Events, GapClass, Page, PageCause, PageKind, PageRemark, PageTimeline};
@@ -167,13 +168,17 @@ fn events(a: &Activity, e: &Explained) -> Events {
 fn causes(t: &PageTimeline) -> Table {
     let note = "Each inactive period has one cause: the other task that had the CPU; otherwise the timer interrupt, \
                 otherwise another interrupt.";
-    let mut table = Table::new("Causes of inactive periods", note, &["cause", ">periods", ">time", ">share", ">each"]);
+    let mut table = Table::new("Causes of inactive periods", note, &["cause", "periods", "time", "share", "each"]);
     for c in &t.causes {
-        let share = c.share.and_then(number::percent).unwrap_or_else(|| "–".to_owned());
-        let each = if c.gaps > 0 { time(c.time / f64::from(c.gaps)) } else { "–".to_owned() };
-        table.row(vec![c.title.clone(), c.gaps.to_string(), time(c.time), share, each], Vec::new());
         let each = (c.gaps > 0).then(|| c.time / f64::from(c.gaps));
-        table.values(vec![None, Some(f64::from(c.gaps)), Some(c.time), c.share, each]);
+        let cells = [
+            Cell::foreign(&c.title),
+            Cell::count(c.gaps),
+            Cell::time(c.time),
+            Cell::of(Unit::Share, c.share),
+            Cell::time(each),
+        ];
+        table.row(cells, Vec::new());
     }
     table
 }
