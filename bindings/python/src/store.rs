@@ -12,7 +12,7 @@ use tarebench::listed::ListEntry;
 use tarebench::render::noise::json::noise as noise_json;
 use tarebench::render::profile::sheet::json as profile_json;
 use tarebench::run::session::store_path;
-use tarebench::store::{DocumentFilter, DocumentSummary, SqliteStore, Store as _, StoreError};
+use tarebench::store::{DocumentFilter, DocumentSummary, SqliteStore, Store as _, StoreError, is_server};
 use tarebench_cli::api::Failure;
 
 /// A store, opened for reading for each question, so that other processes may write to it meanwhile.
@@ -83,7 +83,7 @@ impl Store {
     fn found_gate(&self, name: &str) -> Result<Gate, Failure> {
         let store = self.open()?;
         match store.find(name)? {
-            NamedDocument::Document(id) if id.kind == DocumentKind::Gate => Gate::stored(&store, id),
+            id if id.kind == DocumentKind::Gate => Gate::stored(&store, id),
             other => Err(wrong_kind(other, DocumentKind::Gate)),
         }
     }
