@@ -70,7 +70,8 @@ fn a_killed_study_goes_on_and_a_finished_one_is_shown() {
     for says in ["10 of 10 cells", "figures 9.11, 9.12", "figure 9.13", "practice problem 9.6"] {
         assert!(text(&out.stdout).contains(says), "{}", text(&out.stdout));
     }
-    assert_eq!(std::fs::read_dir(&figures).unwrap().count(), 2);
+    // A long and a short procedure, each on two scales.
+    assert_eq!(std::fs::read_dir(&figures).unwrap().count(), 4);
     assert!(document["published"].is_null());
     let beside = json(tare(&dir).args(["study", "show", "s1", "--published", "--json"]), 0);
     let titles: Vec<&str> =

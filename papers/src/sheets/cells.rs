@@ -6,14 +6,12 @@ use crate::data::report::{
 };
 use crate::sheets::about::about_cells;
 use crate::sheets::interval_figure::figure_9_8;
-use crate::sheets::sheet::figures_and_tables;
-use crate::sheets::view::study_title;
+use crate::sheets::sheet::{figures_and_tables, ranged, study_title};
 use serde::Serialize;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::documents::head::{DocumentHead, Status};
-use tarebench_core::statistics::intervals::Interval;
 use tarebench_render::documents::machine::described;
-use tarebench_report::cell::{Cell, Figure, Unit};
+use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::error::RenderError;
 use tarebench_report::sheet::{Section, Sheet, SheetFact, SheetNote, SheetRemark};
 use tarebench_report::table::{Column, Table};
@@ -243,13 +241,6 @@ pub(crate) fn counted(c: CpuTimeCounting) -> &'static str {
         CpuTimeCounting::Rusage => "getrusage(2)",
         CpuTimeCounting::Cpu => "CLOCK_PROCESS_CPUTIME_ID",
     }
-}
-
-/// A median with the smallest and the largest value.
-pub(crate) fn ranged(unit: Unit, median: impl Into<Option<f64>>, range: Option<(f64, f64)>) -> Cell {
-    let figure = median.into().map(|median| Figure::new(unit, median));
-    let range = range.map(|(low, high)| Ok(Interval { low, high, level: 1.0 }));
-    figure.map(|figure| range.iter().fold(figure, Figure::with_interval)).into()
 }
 
 fn counting(result: &IntervalResult) -> Section {

@@ -1,11 +1,10 @@
 //! The study of the protocol's versions as tables and figures.
 
 use crate::data::evolution::{EvolutionReport, EvolutionRow, MachineState, StepVariation, VersionRule, VersionValue};
-use crate::sheets::cells::ranged;
 use crate::sheets::checked_parts::by_check;
 use crate::sheets::conditions;
 use crate::sheets::conditions::{condition_name, contrasts};
-use crate::sheets::sheet::study_sheet;
+use crate::sheets::sheet::{ranged, study_sheet};
 use crate::sheets::timing_parts::{by_length, length_figure, spread_sentence};
 use tarebench_core::machine::data::Standing;
 use tarebench_report::cell::{Cell, Unit};

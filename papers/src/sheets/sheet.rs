@@ -1,6 +1,8 @@
 //! What the sheets of all studies have in common.
 
-use tarebench_report::cell::Cell;
+use tarebench_core::documents::head::DocumentHead;
+use tarebench_core::statistics::intervals::Interval;
+use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::sheet::{Item, Section, Sheet, SheetRemark};
 use tarebench_report::table::Table;
 use tarebench_report::web::page::{PageFigure, PageKind};
@@ -26,6 +28,19 @@ pub(crate) fn figures_and_tables(
     tables: impl IntoIterator<Item = Table>,
 ) -> Vec<Item> {
     figures.into_iter().map(Item::from).chain(tables.into_iter().map(Item::from)).collect()
+}
+
+/// `Study s3: ntp (minutes)`.
+pub(crate) fn study_title(head: &DocumentHead) -> Cell {
+    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
+    Cell::text(format!("Study{id}: ")).and(Cell::foreign(&head.title))
+}
+
+/// A median with the smallest and the largest value.
+pub(crate) fn ranged(unit: Unit, median: impl Into<Option<f64>>, range: Option<(f64, f64)>) -> Cell {
+    let figure = median.into().map(|median| Figure::new(unit, median));
+    let range = range.map(|(low, high)| Ok(Interval { low, high, level: 1.0 }));
+    figure.map(|figure| range.iter().fold(figure, Figure::with_interval)).into()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use crate::data::samples::SampleStudyReport;
 use crate::data::series::{SampleStudyPlan, StudyGap, StudyLeftOut, StudyRunPart};
 use crate::sheets::about::about;
 use crate::sheets::samples::sheet;
+use crate::sheets::sheet::study_title;
 use serde::Serialize;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::documents::head::{DocumentHead, Status};
@@ -162,12 +163,6 @@ impl StudyView<'_> {
         }
         all
     }
-}
-
-/// `Study s3: ntp (minutes)`.
-pub(crate) fn study_title(head: &DocumentHead) -> Cell {
-    let id = if head.number == 0 { String::new() } else { format!(" {}", head.id()) };
-    Cell::text(format!("Study{id}: ")).and(Cell::foreign(&head.title))
 }
 
 /// A factor whose standing is not known, with the reason. Most findings say by themselves that there is no value.
