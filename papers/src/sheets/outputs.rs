@@ -14,9 +14,13 @@ use tarebench_report::web::page::Page;
 /// Its title, answers, facts, remarks and tables.
 pub fn study_text(sheet: &Sheet, style: &Style) -> String {
     let full = Style { full: true, ..style.clone() };
+    let text = terminal::sheet_text(sheet, &full);
+    if sheet.answers.is_empty() {
+        return text;
+    }
     let mut title = ScreenText::new(&full);
     title.hang(&[], Paint::Title, &sheet.title.write(&Form::terminal(&full)));
-    title.finish() + &terminal::sheet_text(sheet, &full)
+    title.finish() + &text
 }
 
 /// With the values that the papers printed: `study scaling`.
