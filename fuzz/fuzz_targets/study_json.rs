@@ -17,7 +17,7 @@ use unicode_width::UnicodeWidthStr;
 fuzz_target!(|data: &[u8]| {
     let Ok(parts) = serde_json::from_slice::<Vec<StudyRunPart>>(data) else { return };
     let Some(first) = parts.first() else { return };
-    for study in SampleStudy::ALL {
+    for study in SampleStudy::all() {
         let plan = SampleStudyPlan {
             sample_study: study,
             preset: StudyPreset::Minutes,

@@ -44,44 +44,6 @@ pub struct StudyArgs {
 
 #[derive(Subcommand)]
 enum StudyCommand {
-    /// Elapsed and process time of INC by task length (EMP figures 2 and 9, tables II and III)
-    EtPt(Box<SampleMeasure>),
-    /// The NTP daemon off and on (EMP figure 10, table IV)
-    Ntp(Box<SampleMeasure>),
-    /// Turbo mode and frequency scaling off and on (EMP figure 11, table V)
-    ClockSpeed(Box<SampleMeasure>),
-    /// Process time by task length and by kernel (EMP figure 12, table VI; the report's table 3, figure 1)
-    Scaling(Box<SampleMeasure>),
-    /// Samples before and after the two checks (EMP figure 16, table XIX; the report's figures 2 to 11)
-    Outliers(Box<SampleMeasure>),
-    /// How many samples are enough (EMP tables XX to XXIV; the report's tables 4 and 6)
-    SampleSize(Box<SampleMeasure>),
-    /// Spread by version of the protocol and task length (EMP figure 17)
-    Evolution(Box<SampleMeasure>),
-    /// The same executions by several clocks (EMP figure 18, table XXV)
-    Clocks(Box<SampleMeasure>),
-    /// SORT, MATC and MATR by size (EMP figure 19; SEDONA figure 1)
-    Programs(Box<SampleMeasure>),
-    /// A list of real programs (EMP table XXVI; SEDONA table 3)
-    Suite(Box<SuiteMeasure>),
-    /// Process times with one mode or two (the report's figures 14, 15, 17 to 20)
-    Histogram(Box<SampleMeasure>),
-    /// Two halves of one program (the report's section 6)
-    Dual(Box<SampleMeasure>),
-    /// A sample and the next one (the report's section 7)
-    Successive(Box<SampleMeasure>),
-    /// Process time and that of the daemons (the report's section 8)
-    Daemons(Box<SampleMeasure>),
-    /// Daemons of the slowest sample (the report's tables 5, 9 to 12)
-    Worst(Box<SampleMeasure>),
-    /// What the variance of process time is made of (EMP section 8)
-    Variance(Box<SampleMeasure>),
-    /// Error of K-best by length, load, K, compensation and clock (CS:APP figures 9.14 to 9.19, 9.22)
-    Kbest(StudyMeasure),
-    /// Error of interval counting compared with exact CPU time (CS:APP figure 9.8)
-    IntervalCounting(StudyMeasure),
-    /// Procedures under load, and with cold and warm caches (CS:APP figures 9.11 to 9.13)
-    Caching(StudyMeasure),
     /// Resume an interrupted study; `tare resume` does the same
     Resume(Box<StudyResumeArgs>),
     /// Show a stored study
@@ -112,42 +74,48 @@ struct ShownStudy {
 /// `tare study`, for a command that has all others.
 pub const ADDITION: Addition = Addition { name: "study", command, run };
 
+/// A command for each study, and those for stored ones.
 fn command() -> clap::Command {
-    StudyArgs::augment_args(clap::Command::new("study"))
+    let of_samples = SampleStudy::all().map(|study| {
+        let command = clap::Command::new(study.name());
+        let command = match study {
+            SampleStudy::Suite => SuiteMeasure::augment_args(command),
+            _ => SampleMeasure::augment_args(command),
+        };
+        command.about(study.entry().about.line())
+    });
+    let of_cells = Study::ALL
+        .into_iter()
+        .map(|study| StudyMeasure::augment_args(clap::Command::new(study.name())).about(study.about().line()));
+    StudyArgs::augment_args(clap::Command::new("study").subcommands(of_samples).subcommands(of_cells))
 }
 
 fn run(matches: &ArgMatches) -> Result<Exit, Failure> {
-    let args = StudyArgs::from_arg_matches(matches).map_err(|e| Failure::usage(e.to_string()))?;
-    study(&args)
+    match matches.subcommand() {
+        Some((name, given)) => match (SampleStudy::named(name), Study::ALL.into_iter().find(|s| s.name() == name)) {
+            (Some(SampleStudy::Suite), _) => {
+                let suite: SuiteMeasure = parsed(given)?;
+                study_samples(SampleStudy::Suite, &suite.measure, suite.file.as_deref())
+            }
+            (Some(study), _) => study_samples(study, &parsed(given)?, None),
+            (None, Some(study)) => cells::measure(study, &parsed(given)?),
+            (None, None) => stored(&parsed(matches)?),
+        },
+        None => stored(&parsed(matches)?),
+    }
 }
 
-fn study(args: &StudyArgs) -> Result<Exit, Failure> {
-    let samples = |which, measure: &SampleMeasure| study_samples(which, measure, None);
-    let Some(what) = &args.what else { return print_list(args.json, &args.style) };
-    match what {
-        StudyCommand::EtPt(m) => samples(SampleStudy::EtPt, m),
-        StudyCommand::Ntp(m) => samples(SampleStudy::Ntp, m),
-        StudyCommand::ClockSpeed(m) => samples(SampleStudy::ClockSpeed, m),
-        StudyCommand::Scaling(m) => samples(SampleStudy::Scaling, m),
-        StudyCommand::Outliers(m) => samples(SampleStudy::Outliers, m),
-        StudyCommand::SampleSize(m) => samples(SampleStudy::SampleSize, m),
-        StudyCommand::Evolution(m) => samples(SampleStudy::Evolution, m),
-        StudyCommand::Clocks(m) => samples(SampleStudy::Clocks, m),
-        StudyCommand::Programs(m) => samples(SampleStudy::Programs, m),
-        StudyCommand::Suite(m) => study_samples(SampleStudy::Suite, &m.measure, m.file.as_deref()),
-        StudyCommand::Histogram(m) => samples(SampleStudy::Histogram, m),
-        StudyCommand::Dual(m) => samples(SampleStudy::Dual, m),
-        StudyCommand::Successive(m) => samples(SampleStudy::Successive, m),
-        StudyCommand::Daemons(m) => samples(SampleStudy::Daemons, m),
-        StudyCommand::Worst(m) => samples(SampleStudy::Worst, m),
-        StudyCommand::Variance(m) => samples(SampleStudy::Variance, m),
-        StudyCommand::Kbest(m) => cells::measure(Study::Kbest, m),
-        StudyCommand::IntervalCounting(m) => cells::measure(Study::IntervalCounting, m),
-        StudyCommand::Caching(m) => cells::measure(Study::Caching, m),
-        StudyCommand::Resume(s) => resume(s),
-        StudyCommand::Show(s) => show(s),
-        StudyCommand::Compare(s) => compare(s),
-        StudyCommand::Report(s) => write_page(s),
+fn parsed<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+    T::from_arg_matches(matches).map_err(|e| Failure::usage(e.to_string()))
+}
+
+fn stored(args: &StudyArgs) -> Result<Exit, Failure> {
+    match &args.what {
+        None => print_list(args.json, &args.style),
+        Some(StudyCommand::Resume(s)) => resume(s),
+        Some(StudyCommand::Show(s)) => show(s),
+        Some(StudyCommand::Compare(s)) => compare(s),
+        Some(StudyCommand::Report(s)) => write_page(s),
     }
 }
 

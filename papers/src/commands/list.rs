@@ -4,7 +4,7 @@ use crate::data::cells::{Study, StudyPlan, StudyPreset};
 use crate::data::samples::{PlannedTime, plan, planned_time};
 use crate::data::series::{SampleStudy, StudyProgram};
 use crate::measure::suite_file;
-use crate::sheets::about::{ListedStudy, about, about_cells, list, list_json};
+use crate::sheets::list::{ListedStudy, list, list_json};
 use tarebench_cli::args::style::PlainStyleArgs;
 use tarebench_cli::exit::{Exit, Failure};
 use tarebench_cli::output::print;
@@ -15,9 +15,9 @@ pub fn print_list(json: bool, style: &PlainStyleArgs) -> Result<Exit, Failure> {
     // Installed or not.
     let suite = suite_file::open_suite().map_err(Failure::system)?;
     let suite: Vec<StudyProgram> = suite.programs.into_iter().map(|p| p.program).collect();
-    let of_samples = SampleStudy::ALL.into_iter().map(|study| ListedStudy {
+    let of_samples = SampleStudy::all().map(|study| ListedStudy {
         name: study.name(),
-        about: about(study),
+        about: study.entry().about,
         times: StudyPreset::ALL
             .into_iter()
             .map(|preset| (preset, planned_time(&plan(study, preset, &suite))))
@@ -25,7 +25,7 @@ pub fn print_list(json: bool, style: &PlainStyleArgs) -> Result<Exit, Failure> {
     });
     let of_cells = Study::ALL.into_iter().map(|study| ListedStudy {
         name: study.name(),
-        about: about_cells(study),
+        about: study.about(),
         times: StudyPreset::ALL.into_iter().map(|preset| (preset, cells_time(study, preset))).collect(),
     });
     let all: Vec<ListedStudy> = of_samples.chain(of_cells).collect();

@@ -1,6 +1,7 @@
 //! The studies of CS:APP chapter 9: what each measures, cell by cell, and what a cell is observed to be. The tables are computed from
 //! these by [`crate::data::report`].
 
+use crate::data::about::StudyAbout;
 use serde::{Deserialize, Serialize};
 use tarebench_core::kbest::timing::Timing;
 use tarebench_core::statistics::fit::LineFit;
@@ -240,6 +241,25 @@ impl StudyPlan {
     pub fn expected_seconds(&self) -> f64 {
         let round: f64 = self.cells().into_iter().map(StudyCell::expected_seconds).sum();
         round * f64::from(self.rounds)
+    }
+}
+
+impl Study {
+    /// In words.
+    pub fn about(self) -> StudyAbout {
+        let words = |shows, question| StudyAbout { paper: "CS:APP", shows, question };
+        match self {
+            Study::IntervalCounting => {
+                words("figure 9.8", "How wrong are CPU times that are counted at timer interrupts?")
+            }
+            Study::Caching => {
+                words("figures 9.11 to 9.13", "What do other processes and cold caches cost a procedure?")
+            }
+            Study::Kbest => words(
+                "figures 9.14 to 9.19, 9.22",
+                "How wrong is the K-best scheme by length, load, K, compensation and clock?",
+            ),
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! The papers' studies: what was measured, and their tables.
 
+pub mod about;
 pub mod cells;
 pub mod checked;
-pub mod clock_speed;
 pub mod clocks;
 pub mod compared;
+pub mod condition_study;
 pub mod condition_tables;
 pub(crate) mod correlation_rows;
 pub mod daemons;
@@ -14,7 +15,6 @@ pub mod evolution;
 pub mod histogram;
 pub(crate) mod inc;
 pub mod interval_points;
-pub mod ntp;
 pub mod outliers;
 pub mod programs;
 pub mod published;

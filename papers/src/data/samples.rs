@@ -1,14 +1,14 @@
 //! The studies of samples by name: what each measures, how long that takes, and what it comes to.
 
+use crate::data::about::StudyAbout;
 use crate::data::cells::StudyPreset;
-use crate::data::clock_speed::ClockSpeedReport;
 use crate::data::clocks::ClocksStudyReport;
+use crate::data::condition_study::{CLOCK_SPEED, ConditionReport, NTP};
 use crate::data::daemons::DaemonsReport;
 use crate::data::dual::DualReport;
 use crate::data::et_pt::EtPtReport;
 use crate::data::evolution::EvolutionReport;
 use crate::data::histogram::HistogramReport;
-use crate::data::ntp::NtpReport;
 use crate::data::outliers::OutliersReport;
 use crate::data::programs::ProgramsReport;
 use crate::data::sample_size::SampleSizeReport;
@@ -19,18 +19,20 @@ use crate::data::suite::SuiteReport;
 use crate::data::variance::VarianceReport;
 use crate::data::worst::WorstReport;
 use crate::data::{
-    clock_speed, clocks, daemons, dual, et_pt, evolution, histogram, ntp, outliers, programs, sample_size, scaling,
-    successive, suite, variance, worst,
+    clocks, daemons, dual, et_pt, evolution, histogram, outliers, programs, sample_size, scaling, successive, suite,
+    variance, worst,
 };
 use serde::Serialize;
+use std::fmt;
+use tarebench_core::profile::data::Cutoff;
 
 /// What a study of samples comes to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "study", content = "found", rename_all = "kebab-case")]
 pub enum SampleStudyReport {
     EtPt(EtPtReport),
-    Ntp(NtpReport),
-    ClockSpeed(ClockSpeedReport),
+    Ntp(ConditionReport),
+    ClockSpeed(ConditionReport),
     Scaling(ScalingReport),
     Outliers(OutliersReport),
     SampleSize(SampleSizeReport),
@@ -46,26 +48,227 @@ pub enum SampleStudyReport {
     Variance(VarianceReport),
 }
 
+/// A study of samples: its words, what it measures, and what samples come to.
+pub struct StudyEntry {
+    pub study: SampleStudy,
+    /// As in commands.
+    pub name: &'static str,
+    pub about: StudyAbout,
+    /// Runs; `suite` is the list of programs of [`SampleStudy::Suite`].
+    plan: fn(StudyPreset, &[StudyProgram]) -> Vec<StudyRunPlan>,
+    report: fn(&[StudySeries<'_>], &[Cutoff]) -> Result<SampleStudyReport, StudyGap>,
+}
+
+/// All studies of samples, in the order of the papers, which is that of [`SampleStudy`].
+pub static STUDIES: [StudyEntry; 16] = [
+    StudyEntry {
+        study: SampleStudy::EtPt,
+        name: "et-pt",
+        about: StudyAbout {
+            paper: "EMP",
+            shows: "figures 2 and 9, tables II and III",
+            question: "How much do elapsed and process time of the same work vary, and how does that grow with its length?",
+        },
+        plan: |preset, _| et_pt::plan(preset),
+        report: |series, _| et_pt::report(series).map(SampleStudyReport::EtPt),
+    },
+    StudyEntry {
+        study: SampleStudy::Ntp,
+        name: "ntp",
+        about: StudyAbout {
+            paper: "EMP",
+            shows: "figure 10, table IV",
+            question: "Does the NTP daemon make process times steadier?",
+        },
+        plan: |preset, _| NTP.plan(preset),
+        report: |series, _| NTP.report(series).map(SampleStudyReport::Ntp),
+    },
+    StudyEntry {
+        study: SampleStudy::ClockSpeed,
+        name: "clock-speed",
+        about: StudyAbout {
+            paper: "EMP",
+            shows: "figure 11, table V",
+            question: "How much of the spread do turbo mode and frequency scaling cause?",
+        },
+        plan: |preset, _| CLOCK_SPEED.plan(preset),
+        report: |series, _| CLOCK_SPEED.report(series).map(SampleStudyReport::ClockSpeed),
+    },
+    StudyEntry {
+        study: SampleStudy::Scaling,
+        name: "scaling",
+        about: StudyAbout {
+            paper: "EMP, Report",
+            shows: "EMP figure 12, table VI; Report table 3, figure 1",
+            question: "How do mean and standard deviation of process time grow with the length of the task?",
+        },
+        plan: |preset, _| scaling::plan(preset),
+        report: |series, _| scaling::report(series).map(SampleStudyReport::Scaling),
+    },
+    StudyEntry {
+        study: SampleStudy::Outliers,
+        name: "outliers",
+        about: StudyAbout {
+            paper: "EMP, Report",
+            shows: "EMP figure 16, table XIX; Report figures 2 to 11",
+            question: "What do the two checks for outliers remove?",
+        },
+        plan: |preset, _| outliers::plan(preset),
+        report: |series, cutoffs| outliers::report_with(series, cutoffs).map(SampleStudyReport::Outliers),
+    },
+    StudyEntry {
+        study: SampleStudy::SampleSize,
+        name: "sample-size",
+        about: StudyAbout {
+            paper: "EMP, Report",
+            shows: "EMP tables XX to XXIV; Report tables 4 and 6, figures 12, 13, 16",
+            question: "How many samples are enough?",
+        },
+        plan: |preset, _| sample_size::plan(preset),
+        report: |series, cutoffs| sample_size::report_with(series, cutoffs).map(SampleStudyReport::SampleSize),
+    },
+    StudyEntry {
+        study: SampleStudy::Evolution,
+        name: "evolution",
+        about: StudyAbout {
+            paper: "EMP",
+            shows: "figure 17",
+            question: "By how much does each step of the protocol reduce standard deviation and relative error?",
+        },
+        plan: |preset, _| evolution::plan(preset),
+        report: |series, cutoffs| evolution::report_with(series, cutoffs).map(SampleStudyReport::Evolution),
+    },
+    StudyEntry {
+        study: SampleStudy::Clocks,
+        name: "clocks",
+        about: StudyAbout {
+            paper: "EMP",
+            shows: "figure 18, table XXV",
+            question: "Do different clocks measure the same times?",
+        },
+        plan: |preset, _| clocks::plan(preset),
+        report: |series, _| clocks::report(series).map(SampleStudyReport::Clocks),
+    },
+    StudyEntry {
+        study: SampleStudy::Programs,
+        name: "programs",
+        about: StudyAbout {
+            paper: "EMP, SEDONA",
+            shows: "EMP figure 19; SEDONA figure 1",
+            question: "Does the protocol hold for programs that use memory: SORT, MATC, MATR?",
+        },
+        plan: |preset, _| programs::plan(preset),
+        report: |series, cutoffs| programs::report_with(series, cutoffs).map(SampleStudyReport::Programs),
+    },
+    StudyEntry {
+        study: SampleStudy::Suite,
+        name: "suite",
+        about: StudyAbout {
+            paper: "EMP, SEDONA",
+            shows: "EMP table XXVI; SEDONA table 3",
+            question: "Does the protocol hold for real programs?",
+        },
+        plan: |preset, suite| suite::plan(preset, suite),
+        report: |series, cutoffs| suite::report_with(series, cutoffs).map(SampleStudyReport::Suite),
+    },
+    StudyEntry {
+        study: SampleStudy::Histogram,
+        name: "histogram",
+        about: StudyAbout {
+            paper: "Report",
+            shows: "figures 14, 15, 17 to 20",
+            question: "Do process times have one mode or two, and are they normal?",
+        },
+        plan: |preset, _| histogram::plan(preset),
+        report: |series, cutoffs| histogram::report_with(series, cutoffs).map(SampleStudyReport::Histogram),
+    },
+    StudyEntry {
+        study: SampleStudy::Dual,
+        name: "dual",
+        about: StudyAbout {
+            paper: "Report",
+            shows: "section 6, table 7, figures 21 to 28",
+            question: "Do both halves of an execution vary together?",
+        },
+        plan: |preset, _| dual::plan(preset),
+        report: |series, _| dual::report(series).map(SampleStudyReport::Dual),
+    },
+    StudyEntry {
+        study: SampleStudy::Successive,
+        name: "successive",
+        about: StudyAbout {
+            paper: "Report",
+            shows: "section 7, figures 29 to 32",
+            question: "Does a sample depend on the one before it?",
+        },
+        plan: |preset, _| successive::plan(preset),
+        report: |series, _| successive::report(series).map(SampleStudyReport::Successive),
+    },
+    StudyEntry {
+        study: SampleStudy::Daemons,
+        name: "daemons",
+        about: StudyAbout {
+            paper: "Report",
+            shows: "section 8, table 8, figures 33 to 39",
+            question: "Does process time vary with the process time of the daemons?",
+        },
+        plan: |preset, _| daemons::plan(preset),
+        report: |series, _| daemons::report(series).map(SampleStudyReport::Daemons),
+    },
+    StudyEntry {
+        study: SampleStudy::Worst,
+        name: "worst",
+        about: StudyAbout {
+            paper: "Report",
+            shows: "tables 5, 9 to 12",
+            question: "Which daemons ran during the slowest sample?",
+        },
+        plan: |preset, _| worst::plan(preset),
+        report: |series, _| worst::report(series).map(SampleStudyReport::Worst),
+    },
+    StudyEntry {
+        study: SampleStudy::Variance,
+        name: "variance",
+        about: StudyAbout {
+            paper: "EMP",
+            shows: "section 8",
+            question: "What is the variance of process time made of?",
+        },
+        plan: |preset, _| variance::plan(preset),
+        report: |series, _| variance::report(series).map(SampleStudyReport::Variance),
+    },
+];
+
+impl SampleStudy {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = SampleStudy> {
+        STUDIES.iter().map(|entry| entry.study)
+    }
+
+    pub fn entry(self) -> &'static StudyEntry {
+        &STUDIES[self as usize]
+    }
+
+    /// As in commands.
+    pub fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<SampleStudy> {
+        SampleStudy::all().find(|study| study.name() == name)
+    }
+}
+
+impl fmt::Display for SampleStudy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// What a study measures, run by run. `suite` is the list of programs of [`SampleStudy::Suite`]; the others have their own.
 pub fn plan(study: SampleStudy, preset: StudyPreset, suite: &[StudyProgram]) -> Vec<StudyRunPlan> {
-    match study {
-        SampleStudy::EtPt => et_pt::plan(preset),
-        SampleStudy::Ntp => ntp::plan(preset),
-        SampleStudy::ClockSpeed => clock_speed::plan(preset),
-        SampleStudy::Scaling => scaling::plan(preset),
-        SampleStudy::Outliers => outliers::plan(preset),
-        SampleStudy::SampleSize => sample_size::plan(preset),
-        SampleStudy::Evolution => evolution::plan(preset),
-        SampleStudy::Clocks => clocks::plan(preset),
-        SampleStudy::Programs => programs::plan(preset),
-        SampleStudy::Suite => suite::plan(preset, suite),
-        SampleStudy::Histogram => histogram::plan(preset),
-        SampleStudy::Dual => dual::plan(preset),
-        SampleStudy::Successive => successive::plan(preset),
-        SampleStudy::Daemons => daemons::plan(preset),
-        SampleStudy::Worst => worst::plan(preset),
-        SampleStudy::Variance => variance::plan(preset),
-    }
+    (study.entry().plan)(preset, suite)
 }
 
 /// What the samples come to.
@@ -78,29 +281,11 @@ pub fn report(study: SampleStudy, parts: &[StudyRunPart]) -> Result<SampleStudyR
     if all.is_empty() {
         return Err(StudyGap::NoSamples);
     }
-    let series = all.as_slice();
     // All of one machine have the same, or were copied before it had a profile. Those of another machine do not apply.
     let same = |pair: &[StudyRunPart]| matches!(pair, [a, b] if a.head.machine == b.head.machine && a.head.identity() == b.head.identity());
     let known = parts.iter().rev().map(|p| p.cutoffs.as_slice()).find(|c| !c.is_empty());
     let cutoffs = known.filter(|_| parts.windows(2).all(same)).unwrap_or_default();
-    Ok(match study {
-        SampleStudy::EtPt => SampleStudyReport::EtPt(et_pt::report(series)?),
-        SampleStudy::Ntp => SampleStudyReport::Ntp(ntp::report(series)?),
-        SampleStudy::ClockSpeed => SampleStudyReport::ClockSpeed(clock_speed::report(series)?),
-        SampleStudy::Scaling => SampleStudyReport::Scaling(scaling::report(series)?),
-        SampleStudy::Outliers => SampleStudyReport::Outliers(outliers::report_with(series, cutoffs)?),
-        SampleStudy::SampleSize => SampleStudyReport::SampleSize(sample_size::report_with(series, cutoffs)?),
-        SampleStudy::Evolution => SampleStudyReport::Evolution(evolution::report_with(series, cutoffs)?),
-        SampleStudy::Clocks => SampleStudyReport::Clocks(clocks::report(series)?),
-        SampleStudy::Programs => SampleStudyReport::Programs(programs::report_with(series, cutoffs)?),
-        SampleStudy::Suite => SampleStudyReport::Suite(suite::report_with(series, cutoffs)?),
-        SampleStudy::Histogram => SampleStudyReport::Histogram(histogram::report_with(series, cutoffs)?),
-        SampleStudy::Dual => SampleStudyReport::Dual(dual::report(series)?),
-        SampleStudy::Successive => SampleStudyReport::Successive(successive::report(series)?),
-        SampleStudy::Daemons => SampleStudyReport::Daemons(daemons::report(series)?),
-        SampleStudy::Worst => SampleStudyReport::Worst(worst::report(series)?),
-        SampleStudy::Variance => SampleStudyReport::Variance(variance::report(series)?),
-    })
+    (study.entry().report)(&all, cutoffs)
 }
 
 /// How long a plan should take.
@@ -166,7 +351,7 @@ mod tests {
 
     #[test]
     fn every_study_plans_something_at_every_preset() {
-        for study in SampleStudy::ALL {
+        for study in SampleStudy::all() {
             for preset in StudyPreset::ALL {
                 let runs = planned(study, preset);
                 let time = planned_time(&runs);
@@ -201,7 +386,7 @@ mod tests {
 
     #[test]
     fn no_samples_have_no_report() {
-        for study in SampleStudy::ALL {
+        for study in SampleStudy::all() {
             assert_eq!(report(study, &[]), Err(StudyGap::NoSamples));
         }
     }

@@ -3,98 +3,32 @@
 
 use crate::data::cells::StudyPreset;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::head::DocumentHead;
 use tarebench_core::profile::data::Cutoff;
 use tarebench_core::run::plan::IgnoreFailure;
 use tarebench_core::sample::data::{Phase, Sample};
 
-/// The studies that are computed from samples of whole programs.
+/// The studies that are computed from samples of whole programs: [`STUDIES`](crate::data::samples::STUDIES) says what each is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SampleStudy {
-    /// EMP figures 2 and 9, tables II and III: elapsed and process time of INC by task length.
     EtPt,
-    /// EMP figure 10, table IV: the NTP daemon off and on.
     Ntp,
-    /// EMP figure 11, table V: turbo mode and frequency scaling off and on.
     ClockSpeed,
-    /// EMP figure 12, table VI; the report's table 3, figure 1: process time by task length; by kernel.
     Scaling,
-    /// EMP figure 16, table XIX; the report's figures 2 to 11: before and after the two checks.
     Outliers,
-    /// EMP tables XX to XXIV; the report's tables 4 and 6: how many samples are enough.
     SampleSize,
-    /// EMP figure 17: standard deviation and relative error by protocol version and task length.
     Evolution,
-    /// EMP figure 18, table XXV: the same runs by several clocks.
     Clocks,
-    /// EMP figure 19, SEDONA figure 1: SORT, MATC, MATR by size.
     Programs,
-    /// EMP table XXVI, SEDONA table 3: a list of real programs.
     Suite,
-    /// The report's figures 14, 15, 17 to 20: one mode or two.
     Histogram,
-    /// The report's section 6: two halves of one program.
     Dual,
-    /// The report's section 7: a sample and the next one.
     Successive,
-    /// The report's section 8: process time and that of the daemons.
     Daemons,
-    /// The report's tables 5, 9 to 12: daemons of the worst sample.
     Worst,
-    /// EMP section 8: what the variance of process time is made of.
     Variance,
-}
-
-impl SampleStudy {
-    /// All of them, in the order of the papers.
-    pub const ALL: [SampleStudy; 16] = [
-        SampleStudy::EtPt,
-        SampleStudy::Ntp,
-        SampleStudy::ClockSpeed,
-        SampleStudy::Scaling,
-        SampleStudy::Outliers,
-        SampleStudy::SampleSize,
-        SampleStudy::Evolution,
-        SampleStudy::Clocks,
-        SampleStudy::Programs,
-        SampleStudy::Suite,
-        SampleStudy::Histogram,
-        SampleStudy::Dual,
-        SampleStudy::Successive,
-        SampleStudy::Daemons,
-        SampleStudy::Worst,
-        SampleStudy::Variance,
-    ];
-
-    /// As in commands.
-    pub fn name(self) -> &'static str {
-        match self {
-            SampleStudy::EtPt => "et-pt",
-            SampleStudy::Ntp => "ntp",
-            SampleStudy::ClockSpeed => "clock-speed",
-            SampleStudy::Scaling => "scaling",
-            SampleStudy::Outliers => "outliers",
-            SampleStudy::SampleSize => "sample-size",
-            SampleStudy::Evolution => "evolution",
-            SampleStudy::Clocks => "clocks",
-            SampleStudy::Programs => "programs",
-            SampleStudy::Suite => "suite",
-            SampleStudy::Histogram => "histogram",
-            SampleStudy::Dual => "dual",
-            SampleStudy::Successive => "successive",
-            SampleStudy::Daemons => "daemons",
-            SampleStudy::Worst => "worst",
-            SampleStudy::Variance => "variance",
-        }
-    }
-
-    /// The one of this name.
-    pub fn named(name: &str) -> Option<SampleStudy> {
-        SampleStudy::ALL.into_iter().find(|s| s.name() == name)
-    }
 }
 
 /// What a study measures: runs, one after the other.
@@ -245,10 +179,4 @@ pub enum StudyGap {
     /// Samples lack what the study needs, in words: `snapshots of all processes`.
     #[error("`{label}` has samples without {what}")]
     Lacking { label: String, what: String },
-}
-
-impl fmt::Display for SampleStudy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }

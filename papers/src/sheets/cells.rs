@@ -4,7 +4,6 @@ use crate::data::cells::{StudyPart, StudyPlan};
 use crate::data::report::{
     CpuTimeCounting, EqualCalls, Errors, IntervalResult, KbestResults, LoadedExecutions, Results, StudyReport,
 };
-use crate::sheets::about::about_cells;
 use crate::sheets::interval_figure::figure_9_8;
 use crate::sheets::sheet::{figures_and_tables, ranged, study_title};
 use serde::Serialize;
@@ -34,7 +33,7 @@ pub fn cells_sheet(
 ) -> Sheet {
     let measured = format!("{} of {} cells, CPU {} of ", report.measured, plan.parts(), plan.cpu);
     let mut facts = vec![
-        SheetFact::new("question", about_cells(plan.study).question),
+        SheetFact::new("question", plan.study.about().question),
         SheetFact::new("measured", Cell::text(measured).and(Cell::foreign(&head.machine))),
         SheetFact::new("started", Cell::date(head.created, zone)),
     ];

@@ -15,7 +15,27 @@ pub(crate) struct ConditionPlaces {
     pub figure: &'static str,
     /// What would have to differ for a comparison: `the NTP daemon off and on`.
     pub wanted: &'static str,
+    /// What else a reader has to know; may be empty.
+    pub remark: &'static str,
 }
+
+/// The NTP daemon.
+pub(crate) const NTP: ConditionPlaces = ConditionPlaces {
+    tables: "EMP tables III and IV",
+    figure: "EMP figure 10",
+    wanted: "the NTP daemon off, and on",
+    remark: "A kernel counts as synchronised for hours after the daemon has stopped, and goes on with its last correction of the \
+             clock's rate.",
+};
+
+/// Turbo mode and frequency scaling.
+pub(crate) const CLOCK_SPEED: ConditionPlaces = ConditionPlaces {
+    tables: "EMP tables IV and V",
+    figure: "EMP figure 11",
+    wanted: "turbo mode and frequency scaling on, and off",
+    remark: "The paper switched both features off at once, in the firmware; here they are set one by one. For both at once, tune the \
+             machine, measure a run, and make the study of stored runs.",
+};
 
 /// The condition in a sentence or heading.
 pub(crate) fn condition_name(label: &str) -> &str {
@@ -27,7 +47,8 @@ pub(crate) fn comparison_sheet(comparison: &ConditionComparison, places: &Condit
     let mut sections = vec![statistics(comparison, places), executions(comparison, places)];
     sections.extend(contrasts(&comparison.contrasts));
     sections.extend(states(comparison));
-    study_sheet(answers(&comparison.contrasts), remarks(comparison, places), sections)
+    let further = (!places.remark.is_empty()).then(|| places.remark.to_owned());
+    study_sheet(answers(&comparison.contrasts), remarks(comparison, places).into_iter().chain(further), sections)
 }
 
 pub(crate) fn answers(contrasts: &[SpreadContrast]) -> Vec<Cell> {
@@ -138,12 +159,6 @@ pub(crate) mod tests {
     use tarebench_core::statistics::intervals::Interval;
     use tarebench_core::statistics::spread::{NoSpreadRatio, SpreadRatio};
 
-    const PLACES: ConditionPlaces = ConditionPlaces {
-        tables: "EMP tables III and IV",
-        figure: "EMP figure 10",
-        wanted: "the NTP daemon off, and on",
-    };
-
     fn table(label: &str, value: &str) -> ConditionTable {
         ConditionTable {
             label: label.to_owned(),
@@ -177,7 +192,7 @@ pub(crate) mod tests {
 
     #[test]
     fn two_conditions() {
-        let sheet = comparison_sheet(&comparison(), &PLACES);
+        let sheet = comparison_sheet(&comparison(), &NTP);
         rows_fit(&sheet);
         assert_eq!(
             sheet.answers,
@@ -185,7 +200,7 @@ pub(crate) mod tests {
                 "Process time, NTP on: less spread than NTP off; the ratio of their robust spreads is 0.700 [0.600, 0.800]."
             ]
         );
-        assert_eq!(sheet.remarks.len(), 1);
+        assert_eq!(sheet.remarks.len(), 2);
         let ids: Vec<&str> = sheet.sections.iter().map(|s| s.id.as_str()).collect();
         assert_eq!(ids, ["statistics", "executions", "contrasts", "factors"]);
         let rows = &sheet.sections[2].tables().next().unwrap().rows;
@@ -199,10 +214,10 @@ pub(crate) mod tests {
         let mut one = comparison();
         one.conditions.truncate(1);
         one.contrasts.clear();
-        let sheet = comparison_sheet(&one, &PLACES);
+        let sheet = comparison_sheet(&one, &NTP);
         assert!(sheet.answers.is_empty());
         assert_eq!(
-            remarks(&sheet),
+            remarks(&sheet)[..1],
             [
                 "All samples are of one condition (NTP off), so nothing is compared; expected: the NTP daemon off, and on."
             ]
@@ -213,7 +228,7 @@ pub(crate) mod tests {
     fn equal_states_are_pointed_out() {
         let mut same = comparison();
         same.conditions[1].state = same.conditions[0].state.clone();
-        let sheet = comparison_sheet(&same, &PLACES);
+        let sheet = comparison_sheet(&same, &NTP);
         assert!(
             remarks(&sheet)[1].starts_with("The factors read the same under the first condition"),
             "{:?}",

@@ -1,7 +1,5 @@
-pub mod about;
 pub mod cells;
 pub(crate) mod checked_parts;
-pub mod clock_speed;
 pub mod clocks;
 pub mod compared;
 pub(crate) mod conditions;
@@ -12,7 +10,7 @@ pub mod et_pt;
 pub mod evolution;
 pub mod histogram;
 pub mod interval_figure;
-pub mod ntp;
+pub mod list;
 pub mod outliers;
 pub mod outputs;
 pub mod programs;

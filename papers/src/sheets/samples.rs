@@ -1,9 +1,10 @@
 //! The tables and figures of every study of samples.
 
 use crate::data::samples::SampleStudyReport;
+use crate::sheets::conditions::{CLOCK_SPEED, NTP, comparison_sheet};
 use crate::sheets::{
-    clock_speed, clocks, daemons, dual, et_pt, evolution, histogram, ntp, outliers, programs, sample_size, scaling,
-    successive, suite, variance, worst,
+    clocks, daemons, dual, et_pt, evolution, histogram, outliers, programs, sample_size, scaling, successive, suite,
+    variance, worst,
 };
 use tarebench_report::sheet::Sheet;
 
@@ -11,8 +12,8 @@ use tarebench_report::sheet::Sheet;
 pub fn sheet(report: &SampleStudyReport) -> Sheet {
     match report {
         SampleStudyReport::EtPt(r) => et_pt::sheet(r),
-        SampleStudyReport::Ntp(r) => ntp::sheet(r),
-        SampleStudyReport::ClockSpeed(r) => clock_speed::sheet(r),
+        SampleStudyReport::Ntp(r) => comparison_sheet(&r.comparison, &NTP),
+        SampleStudyReport::ClockSpeed(r) => comparison_sheet(&r.comparison, &CLOCK_SPEED),
         SampleStudyReport::Scaling(r) => scaling::sheet(r),
         SampleStudyReport::Outliers(r) => outliers::sheet(r),
         SampleStudyReport::SampleSize(r) => sample_size::sheet(r),

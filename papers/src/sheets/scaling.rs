@@ -13,6 +13,7 @@ pub fn sheet(report: &ScalingReport) -> Sheet {
         tables: "EMP table VI; the report's table 3",
         figure: "EMP figure 12",
         wanted: "runs of several kernels or machines",
+        remark: "",
     };
     let mut sheet = comparison_sheet(&report.comparison, &places);
     let mut answers: Vec<Cell> = Vec::new();

@@ -150,7 +150,7 @@ fn nothing_is_cut(what: &str, text: &str, tables: &[&Table], width: usize) {
 
 #[test]
 fn every_study_on_every_terminal() {
-    for study in SampleStudy::ALL {
+    for study in SampleStudy::all() {
         let sheet = sheet_of(study);
         let tables: Vec<&Table> = sheet.sections.iter().flat_map(Section::tables).collect();
         let ids: Vec<&str> = sheet.sections.iter().flat_map(Section::figures).map(|f| f.id.as_str()).collect();

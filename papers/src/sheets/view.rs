@@ -2,7 +2,6 @@
 
 use crate::data::samples::SampleStudyReport;
 use crate::data::series::{SampleStudyPlan, StudyGap, StudyLeftOut, StudyRunPart};
-use crate::sheets::about::about;
 use crate::sheets::samples::sheet;
 use crate::sheets::sheet::study_title;
 use serde::Serialize;
@@ -36,7 +35,7 @@ impl StudyView<'_> {
         let warnings = self.warnings().into_iter().map(SheetRemark::warning);
         Sheet {
             title: study_title(self.head),
-            subtitle: about(self.plan.sample_study).question.into(),
+            subtitle: self.plan.sample_study.entry().about.question.into(),
             facts: self.facts(zone),
             remarks: warnings.chain(found.remarks).collect(),
             foot: foot.into(),
@@ -51,7 +50,7 @@ impl StudyView<'_> {
 
     /// Paper, question, samples, machines, and what of the papers' conditions does not hold.
     fn facts(&self, zone: &TimeZone) -> Vec<SheetFact> {
-        let about = about(self.plan.sample_study);
+        let about = self.plan.sample_study.entry().about;
         let mut facts = vec![
             SheetFact::new("paper", format!("{}: {}", about.paper, about.shows)),
             SheetFact::new("question", about.question),
