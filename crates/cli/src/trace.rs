@@ -9,7 +9,10 @@ use crate::replace::write_text;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tarebench::core::base::units::Nanos;
-use tarebench::render::trace::terminal::{json, summary, text};
+use tarebench::render::trace::activity::json;
+use tarebench::render::trace::book::text;
+use tarebench::render::trace::sheet;
+use tarebench::report::terminal::sheet_text;
 use tarebench::report::web::html as web;
 use tarebench::sys::clock;
 use tarebench::trace::{TraceError, TracePlan, measure};
@@ -92,14 +95,14 @@ pub fn show(args: &TraceArgs) -> Result<Exit, Failure> {
             print(&text(&made));
             print("\n");
         }
-        print(&summary(&made, &show.style));
+        print(&sheet_text(&sheet::trace(&made, &show.style.hints, String::new()), &show.style));
     }
     let foot = format!("tare {}, {}", tarebench::VERSION, crate::output::local_time(clock::realtime()));
     if let Some(file) = &args.svg {
         write(file, &tarebench::render::trace::figures::trace(&made, &foot))?;
     }
     if let Some(file) = &args.html {
-        let page = tarebench::render::trace::page::trace(&made, foot);
+        let page = sheet::trace(&made, &show.style.hints, foot).into_page();
         write(file, &web::html(&page).map_err(Failure::system)?)?;
     }
     Ok(Exit::Done)

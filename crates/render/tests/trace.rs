@@ -10,8 +10,12 @@ use tarebench_core::trace::activity::{Gap, Trace};
 use tarebench_core::trace::explained::{Explained, TraceRecording, explain};
 use tarebench_core::trace::timeline::ClockPair;
 use tarebench_core::trace::timeline::{CpuEvent, CpuOccupant, TraceTask};
-use tarebench_render::trace::terminal::{Activity, Made, json, parse, summary, text};
+use tarebench_render::trace::activity::{Activity, Made, json};
+use tarebench_render::trace::book::{parse, text};
+use tarebench_render::trace::sheet;
+use tarebench_report::hints::Hints;
 use tarebench_report::style::Style;
+use tarebench_report::terminal::sheet_text;
 use tarebench_report::web::html as web;
 
 const HOSTILE: &str = "a)b <script>";
@@ -122,6 +126,10 @@ fn json_has_the_events_or_the_reason() {
 }
 
 /// Periods, signs and rows of a figure, which must be well-formed.
+fn summary(a: &Activity, style: &Style) -> String {
+    sheet_text(&sheet::trace(a, &style.hints, String::new()), style)
+}
+
 fn drawn(text: &str) -> (usize, usize, usize) {
     let tree = roxmltree::Document::parse(text).unwrap();
     let paths = |class: &str| -> usize {
@@ -166,14 +174,16 @@ fn long_traces_are_folded_and_their_pictures_stay_small() {
     );
     drawn(&tarebench_render::trace::figures::trace(&none, ""));
     assert!(
-        web::data(&tarebench_render::trace::page::trace(&none, String::new())).unwrap().contains("\"kind\":\"trace\"")
+        web::data(&sheet::trace(&none, &Hints::default(), String::new()).into_page())
+            .unwrap()
+            .contains("\"kind\":\"trace\"")
     );
 }
 
 #[test]
 fn the_pages_data_are_columns_of_the_same_trace() {
     let a = activity(60, true);
-    let page = tarebench_render::trace::page::trace(&a, "tare 0.9.0".to_owned());
+    let page = sheet::trace(&a, &Hints::default(), "tare 0.9.0".to_owned()).into_page();
     let t = page.timeline.as_ref().unwrap();
     let n = a.trace.gaps().len();
     assert_eq!((t.start.len(), t.duration.len(), t.cause.len(), t.words.len()), (n, n, n, n));

@@ -20,6 +20,7 @@ const LONG: usize = 400;
 pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
     let mut page = ScreenText::new(style);
     let form = Form::terminal(style).cut_to((!style.full).then_some(NAME));
+    let long = form.cut_to((!style.full).then_some(LONG));
     let is_shown = |detail: Detail| style.full || detail == Detail::Always;
     if sheet.answers.is_empty() && !sheet.title.is_empty() {
         page.hang(&[], Paint::Title, &sheet.title.write(&form));
@@ -30,7 +31,7 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
     let mut before = "";
     for fact in sheet.facts.iter().filter(|fact| is_shown(fact.detail)) {
         let label = if fact.label == before { "" } else { fact.label };
-        page.painted_field(label, fact.cell.paint, &fact.cell.write(&form));
+        page.painted_field(label, fact.cell.paint, &fact.cell.write(&long));
         before = fact.label;
     }
     let shown: Vec<&Section> = sheet.sections.iter().filter(|s| is_shown(s.detail)).collect();
@@ -45,7 +46,6 @@ pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
         let paint = if note.cell.paint == Paint::Plain { Paint::Dim } else { note.cell.paint };
         page.hang(&[(paint, label)], paint, &note.cell.write(&form));
     }
-    let long = form.cut_to((!style.full).then_some(LONG));
     let most = if style.full { usize::MAX } else { terminal_table::ROWS };
     for remark in sheet.remarks.iter().take(most) {
         let mark = if remark.warning { vec![(Paint::Warn, format!("{} ", page.g.warning))] } else { Vec::new() };

@@ -103,7 +103,8 @@ fn total(columns: &[WideColumn]) -> usize {
     columns.iter().map(|c| c.width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }
 
-/// Draws a table below its title; one without rows, or without a column that is shown here, is omitted. Returns whether all of it was shown.
+/// Draws a table below its title; one without rows, or without a column that is shown here, is omitted. Returns whether all of it was
+/// shown.
 pub fn draw(page: &mut ScreenText<'_>, table: &Table) -> bool {
     if table.rows.is_empty() {
         return true;

@@ -152,9 +152,6 @@ fn a_figure_has_its_unit_its_spread_and_its_interval() {
     assert_eq!(read(Figure::new(Unit::Change, 1.041).with_interval(&interval(1.038, 1.044))), "+4.1 % [+3.8, +4.4]");
     assert_eq!(read(Figure::new(Unit::Change, 0.93)), "−7.0 %");
     assert_eq!(read(Figure::new(Unit::Share, 0.123)), "12 %");
-    assert_eq!(read(Figure::new(Unit::ChosenTime, 1_500.0)), "1.5 µs");
-    let chance = Figure::new(Unit::Chance, 0.0012).with_interval(&interval(2.5e-5, 0.012));
-    assert_eq!(read(chance), "0.12 % [2.5e-5, 1.2 %]");
     assert_eq!(read(Figure::new(Unit::Limit, 0.005)), "0.5 %");
     let correlation = Figure::new(Unit::Correlation, -0.3456).with_interval(&interval(-0.5, 0.001));
     assert_eq!(read(correlation), "−0.35 [−0.50, 0.00]");
@@ -253,4 +250,12 @@ fn the_number_of_remarks_that_are_left_out_is_shown() {
         "{text}"
     );
     assert!(!sheet_text(&remarks(23), &Style { full: true, ..style }).contains(" more"));
+}
+
+#[test]
+fn numbers_with_texts_of_their_own_have_such_bounds() {
+    let read = |figure: Figure| Cell::figure(figure).plain();
+    assert_eq!(read(Figure::new(Unit::ChosenTime, 1_500.0)), "1.5 µs");
+    let interval = Ok(Interval { low: 2.5e-5, high: 0.012, level: 0.95 });
+    assert_eq!(read(Figure::new(Unit::Chance, 0.0012).with_interval(&interval)), "0.12 % [2.5e-5, 1.2 %]");
 }

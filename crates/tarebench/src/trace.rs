@@ -8,7 +8,7 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::documents::progress::MeasuringStep;
 use tarebench_core::trace::activity::{BadTrace, Trace, threshold};
 use tarebench_core::trace::explained::{Explained, TraceRecording, explain};
-use tarebench_render::trace::terminal::{Activity, Made};
+use tarebench_render::trace::activity::{Activity, Made};
 use tarebench_sys::activity::{Competitors, CounterReadings, steps, watch as watch_counter};
 use tarebench_sys::{SysError, clock, counter, cpu, process, topology};
 

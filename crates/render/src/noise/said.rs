@@ -32,7 +32,10 @@ pub(crate) fn expected(e: &Expected) -> Cell {
         Some(Bounds { low, high: Some(high) }) => {
             Figure::new(Unit::Ratio, value).with_interval(&Ok(Interval { low, high, level: 0.95 })).into()
         }
-        Some(Bounds { low, high: None }) => slowdown(value).and(", at least ").and(slowdown(low)),
+        Some(Bounds { low, high: None }) => {
+            let figure = |v| Cell::figure(Figure { digits: Some(value - low), ..Figure::new(Unit::Ratio, v) });
+            figure(value).and(", at least ").and(figure(low))
+        }
         None => slowdown(value),
     }
 }

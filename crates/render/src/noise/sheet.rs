@@ -7,7 +7,7 @@ use crate::noise::said::{
     beside, calibrated, configured, cpus, divided_by, doubts, expected, length, less, place, scheduled, short,
     slowdown, tick_cost, ticked, undisturbed,
 };
-use crate::trace::terminal::reason;
+use crate::trace::said::reason;
 use tarebench_core::base::date::TimeZone;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::documents::head::DocumentHead;

@@ -27,7 +27,7 @@ fn guards(effect: &GuardedEffect) -> &'static str {
 pub(crate) fn effects(rows: &[CutoffRow]) -> Table {
     let note = "By the account of the samples. A program waits for a daemon that has its CPU; this is in ET only. PT: by how much it \
                 differs from that of the samples before and after.";
-    let columns = ["daemon", "waiting cutoff", "cutoff then", "effect on PT [95%]", "guards"].map(Column::new);
+    let columns = ["daemon", ">waiting cutoff", ">cutoff then", "effect on PT [95%]", "guards"].map(Column::from);
     let mut t = Table::of("What the cutoffs guard", note, columns);
     for r in rows.iter().filter(|r| !r.bystander) {
         let Some(effect) = &r.cutoff.effect else { continue };
@@ -49,8 +49,9 @@ pub(crate) fn waits(lesson: &AccountLesson, part: &str, at: &dyn Fn(&[u32]) -> V
     let note = Cell::text("By the account: what INC waited for a daemon in the samples that it disturbed. Up to ")
         .and(Cell::time(lesson.limit))
         .and(" a sample, waiting for a daemon is normal here.");
-    let columns = ["daemon", "times", "median wait", "shortest", "otherwise at most", "effect on PT [95%]", "samples"];
-    let mut t = Table::of(format!("Waiting for infrequent daemons, {part} part"), note, columns.map(Column::new));
+    let columns =
+        ["daemon", "times", ">median wait", ">shortest", ">otherwise at most", "effect on PT [95%]", "samples"];
+    let mut t = Table::of(format!("Waiting for infrequent daemons, {part} part"), note, columns.map(Column::from));
     for e in &lesson.effects {
         let cells = [
             Cell::foreign(&e.daemon),

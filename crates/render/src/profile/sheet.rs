@@ -73,8 +73,8 @@ pub fn profile(
 fn cutoffs(rows: &[CutoffRow]) -> Table {
     let note =
         "A sample is discarded if an execution of the daemon in it used more CPU time. EMP table XVI, SEDONA table 1.";
-    let columns = ["daemon", "cutoff", "from task time", "cutoff then", "period", "short part", "long part"];
-    let mut t = Table::of("Cutoffs", note, columns.map(Column::new));
+    let columns = ["daemon", "cutoff", "from task time", ">cutoff then", ">period", "short part", "long part"];
+    let mut t = Table::of("Cutoffs", note, columns.map(Column::from));
     for r in rows.iter().filter(|r| !r.bystander) {
         let limit = r.cutoff.task_time_limit;
         let cells = [
@@ -116,7 +116,7 @@ fn tables(l: &Lesson, part: &str, zone: &TimeZone) -> Vec<Table> {
     let at = |numbers: &[u32]| positions(&l.clusters, numbers);
     let table = |title: &str, note: &str, step: usize, columns: &[&str]| {
         let note = format!("{note} EMP table {}.", emp.get(step).copied().unwrap_or_default());
-        Table::of(format!("{title}, {part} part"), note, columns.iter().map(|c| Column::new(*c)))
+        Table::of(format!("{title}, {part} part"), note, columns.iter().map(|c| Column::from(*c)))
     };
     let note = "Normal CPU times. Longer executions in an L-sample are long-running.";
     let columns = ["daemon", "executions", "maximum", "s.d.", "long-running from"];
@@ -148,7 +148,7 @@ fn tables(l: &Lesson, part: &str, zone: &TimeZone) -> Vec<Table> {
     }
     let note = "Long-running, or only in L-samples. p: probability that a daemon which runs as often occurs only in L-samples. One \
                 that explains less than 5% of every L-sample's excess occurred by coincidence and gets no cutoff.";
-    let columns = ["daemon", "cluster max", "L-samples min", "times", "samples", "period", "p", "explains"];
+    let columns = ["daemon", ">cluster max", "L-samples min", "times", "samples", "period", "p", "explains"];
     let mut rare = table("Infrequent daemons", note, 3, &columns);
     for i in &l.infrequent {
         rare.row(infrequent(i), at(&i.samples));

@@ -1,8 +1,9 @@
 //! When a process had its CPU, as CS:APP figures 9.4 and 9.6: a bar with its inactive periods, triangles at timer interrupts.
 
-use crate::trace::page::timeline;
-use crate::trace::terminal::Activity;
+use crate::trace::activity::Activity;
+use crate::trace::timeline::timeline;
 use std::collections::BTreeMap;
+use tarebench_report::cell::Cell;
 use tarebench_report::number;
 use tarebench_report::number::TimeUnit;
 use tarebench_report::svg::axis::{AxisQuantity, Range, ticks_across};
@@ -120,7 +121,7 @@ pub fn trace(a: &Activity, foot: &str) -> String {
 }
 
 fn time(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_default()
+    Cell::time(ns).plain()
 }
 
 fn class_of(t: &PageTimeline, gap: usize) -> GapClass {
@@ -208,7 +209,8 @@ fn labels(d: &mut Drawing, t: &PageTimeline, rows: &Rows) {
     for (i, (start, duration)) in t.start.iter().zip(&t.duration).enumerate() {
         let Some(cause) = t.cause.get(i).and_then(|c| t.causes.get(*c)) else { continue };
         let Some((row, x, wide)) = rows.parts(*start, start + duration).find(|p| p.2 > 46.0) else { continue };
-        let text = cause.title.strip_prefix("preempted by ").unwrap_or(&cause.title);
+        let title = cause.title.plain();
+        let text = title.strip_prefix("preempted by ").unwrap_or(&title);
         let text = fitted(text, wide - 8.0, TEXT);
         let light = matches!(cause.class, GapClass::NoEvent | GapClass::Unknown | GapClass::Task | GapClass::Idle);
         let y = rows.top(row) + SIGNS + BAR / 2.0 + TEXT * 0.35;
@@ -286,7 +288,7 @@ fn entry(d: &mut Drawing, c: &PageCause, y: f64, (counts, times, shares): (f64, 
         d.put(&format!("<path {} d=\"M{x} {middle}{}\"/>\n", ink(c.class), glyph(symbol, 3.0)));
     }
     let base = y + 14.0;
-    d.text(EDGE + 40.0, base, Anchor::Start, &fitted(&c.title, counts - EDGE - 110.0, TEXT), INK);
+    d.text(EDGE + 40.0, base, Anchor::Start, &fitted(&c.title.plain(), counts - EDGE - 110.0, TEXT), INK);
     d.text(counts, base, Anchor::End, &format!("{}×", c.gaps), INK);
     d.text(times, base, Anchor::End, &time(c.time), INK);
     let share = c.share.and_then(number::percent).unwrap_or_default();

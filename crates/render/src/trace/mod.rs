@@ -1,3 +1,6 @@
+pub mod activity;
+pub mod book;
 pub mod figures;
-pub mod page;
-pub mod terminal;
+pub(crate) mod said;
+pub mod sheet;
+pub(crate) mod timeline;

@@ -395,7 +395,7 @@ pub struct PageTimeline {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageCause {
     /// In words.
-    pub title: String,
+    pub title: Cell,
     /// How it is drawn.
     pub class: GapClass,
     /// Inactive periods.

@@ -1,69 +1,13 @@
-//! The page of an activity trace: its timeline and the causes of its inactive periods.
+//! A trace by column, for its figure and the page.
 
-use crate::trace::terminal::{Activity, doubts, explanation, reason};
+use crate::trace::activity::Activity;
+use crate::trace::said::{explanation, reason};
 use std::collections::HashMap;
 use tarebench_core::base::reading::Reading;
 use tarebench_core::trace::activity;
 use tarebench_core::trace::explained::{Explained, ExplainedCause};
 use tarebench_core::trace::timeline::CpuOccupant;
-use tarebench_report::cell::{Cell, Unit};
-use tarebench_report::number;
-use tarebench_report::table::Table;
-use tarebench_report::web::page::{EventKind, Events, GapClass, Page, PageCause, PageKind, PageRemark, PageTimeline};
-
-fn time(ns: f64) -> String {
-    number::time(ns, None, true).unwrap_or_default()
-}
-
-pub fn trace(a: &Activity, foot: String) -> Page {
-    let timeline = timeline(a);
-    let mut remarks: Vec<PageRemark> = Vec::new();
-    let mut remark = |warning: bool, text: String| remarks.push(PageRemark { warning, text: text.into() });
-    match &a.explained {
-        Reading::Value(e) => doubts(e).into_iter().for_each(|text| remark(true, text)),
-        Reading::Absent(why) => {
-            remark(true, format!("Kernel events: {why}. Causes are inferred from period and length."));
-        }
-    }
-    if a.made.full {
-        remark(true, "The trace ended early: the buffer for periods is full.".to_owned());
-    }
-    Page {
-        format: "tare-page",
-        version: 1,
-        kind: PageKind::Trace,
-        title: format!("Activity on CPU {}", a.made.cpu).into(),
-        subtitle: "When a computing process had its CPU, and what else ran on it".to_owned().into(),
-        facts: facts(a).into_iter().map(|(label, text)| (label, text.into())).collect(),
-        remarks,
-        overview: None,
-        plots: Vec::new(),
-        parts: Vec::new(),
-        tables: vec![causes(&timeline)],
-        timeline: Some(timeline),
-        foot: foot.into(),
-    }
-}
-
-fn facts(a: &Activity) -> Vec<(String, String)> {
-    let s = &a.summary;
-    let fact = |name: &str, text: String| (name.to_owned(), text);
-    let length = time(a.ns(a.trace.length() as f64));
-    let active = s.active.and_then(number::percent).map_or_else(String::new, |p| format!("{p} of {length}"));
-    let longest = s.longest.map_or_else(String::new, |l| format!(", the longest {}", time(a.ns(l as f64))));
-    let mut facts = vec![
-        fact("Active", active),
-        fact("Inactive", format!("{} periods over {} cycles{longest}", s.gaps, a.made.threshold)),
-        fact("Load", a.made.load.to_string()),
-        fact("Counter", format!("{} MHz", number::fixed(a.trace.hz() / 1e6, 1).unwrap_or_default())),
-    ];
-    if let Some(t) = &s.tick {
-        let every = time(a.ns(t.period));
-        let cost = t.median_cost.map_or_else(String::new, |c| format!(", {} each in the median", time(a.ns(c))));
-        facts.push(fact("Tick", format!("every {every}: {} a second{cost}", t.hz)));
-    }
-    facts
-}
+use tarebench_report::web::page::{EventKind, Events, GapClass, PageCause, PageTimeline};
 
 fn class(r: &ExplainedCause) -> GapClass {
     match r {
@@ -77,7 +21,7 @@ fn class(r: &ExplainedCause) -> GapClass {
     }
 }
 
-/// The trace by column, for figures and the page.
+/// All of it.
 pub(crate) fn timeline(a: &Activity) -> PageTimeline {
     let by_length = a.trace.causes(&a.summary);
     let gaps = a.trace.gaps();
@@ -87,8 +31,8 @@ pub(crate) fn timeline(a: &Activity) -> PageTimeline {
     };
     let words = (0..gaps.len()).map(|i| {
         let own = explanation(a, &by_length, i);
-        let title = cause.get(i).and_then(|c| causes.get(*c)).map_or("", |c| c.title.as_str());
-        Some(own).filter(|w| !w.is_empty() && w != title)
+        let title = cause.get(i).and_then(|c| causes.get(*c)).map_or_else(String::new, |c| c.title.plain());
+        Some(own).filter(|w| !w.is_empty() && *w != title)
     });
     let begins = |i: &usize| gaps.get(*i).map(|g| a.ns(g.start as f64));
     let ticks = match &a.explained {
@@ -109,7 +53,7 @@ pub(crate) fn timeline(a: &Activity) -> PageTimeline {
 
 fn explained(a: &Activity, e: &Explained) -> (Vec<PageCause>, Vec<usize>) {
     let cause = |s: &tarebench_core::trace::explained::CauseShare| PageCause {
-        title: reason(&s.reason).plain(),
+        title: reason(&s.reason),
         class: class(&s.reason),
         gaps: s.gaps,
         time: a.ns(s.cycles as f64),
@@ -134,7 +78,7 @@ fn classified(a: &Activity, causes: &[activity::InactivityCause]) -> (Vec<PageCa
         if gaps > 0 {
             place.insert(title, out.len());
             let share = (length > 0.0).then_some(cycles / length);
-            out.push(PageCause { title: title.to_owned(), class, gaps, time: a.ns(cycles), share });
+            out.push(PageCause { title: title.into(), class, gaps, time: a.ns(cycles), share });
         }
     }
     let title = |c: &activity::InactivityCause| ALL.iter().find(|a| a.0 == *c).map_or("", |a| a.1);
@@ -163,22 +107,4 @@ fn events(a: &Activity, e: &Explained) -> Events {
         out.end.push(a.ns(event.end as f64));
     }
     out
-}
-
-fn causes(t: &PageTimeline) -> Table {
-    let note = "Each inactive period has one cause: the other task that had the CPU; otherwise the timer interrupt, \
-                otherwise another interrupt.";
-    let mut table = Table::new("Causes of inactive periods", note, &["cause", "periods", "time", "share", "each"]);
-    for c in &t.causes {
-        let each = (c.gaps > 0).then(|| c.time / f64::from(c.gaps));
-        let cells = [
-            Cell::foreign(&c.title),
-            Cell::count(c.gaps),
-            Cell::time(c.time),
-            Cell::of(Unit::Share, c.share),
-            Cell::time(each),
-        ];
-        table.row(cells, Vec::new());
-    }
-    table
 }
