@@ -52,7 +52,6 @@ pub enum Unit {
 pub struct Figure {
     pub unit: Unit,
     pub value: f64,
-    /// Standard deviation.
     pub spread: Option<f64>,
     /// Of 95%, or why there is none.
     pub interval: Option<Result<Interval, NoInterval>>,
@@ -403,7 +402,6 @@ impl Scale {
         }
     }
 
-    /// A standard deviation.
     fn spread(&self, value: f64) -> Option<String> {
         match self {
             Scale::Change(decimals) => number::fixed(value * 100.0, *decimals),
@@ -462,7 +460,6 @@ impl From<Figure> for Cell {
 }
 
 impl<C: Into<Cell>> From<Option<C>> for Cell {
-    /// Nothing is absent.
     fn from(cell: Option<C>) -> Cell {
         cell.map_or_else(Cell::absent, Into::into)
     }

@@ -10,9 +10,7 @@ use crate::web::page::{Overview, OverviewRow};
 const FURTHEST: f64 = 10.0;
 /// Most columns of a name beside the plot.
 const BESIDE: usize = 24;
-/// Between both.
 const GAP: usize = 2;
-/// Widest plot.
 const WIDEST: usize = 64;
 
 /// The signs of a plot.

@@ -8,7 +8,6 @@ pub enum Markup {
     /// GitHub's Markdown.
     Markdown,
     Asciidoc,
-    /// Org mode.
     Org,
     Latex,
 }

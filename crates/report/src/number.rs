@@ -23,7 +23,6 @@ impl TimeUnit {
         }
     }
 
-    /// Nanoseconds in one.
     pub fn nanos(self) -> f64 {
         match self {
             TimeUnit::Nanosecond => 1.0,
@@ -97,7 +96,6 @@ pub fn fixed(value: f64, decimals: usize) -> Option<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeScale {
     pub unit: TimeUnit,
-    /// Decimals of values.
     pub decimals: usize,
 }
 

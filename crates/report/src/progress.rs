@@ -13,30 +13,22 @@ pub enum Done {
     /// Executions, cells: so many of so many; of at most so many if it may end earlier.
     Count {
         done: u64,
-        /// Of these.
         total: u64,
         /// The measurement may end earlier.
         adaptive: bool,
     },
     /// A recording of a given length.
-    Time {
-        /// Recorded.
-        done: Nanos,
-        /// To record.
-        total: Nanos,
-    },
+    Time { done: Nanos, total: Nanos },
 }
 
 /// How far a measurement is: any kind of measurement gives what it knows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProgressParts<'a> {
-    /// The stored document.
     pub id: Option<Id>,
     /// How much is done.
     pub done: Option<Done>,
     /// Mean and standard deviation so far of the program that comes next, ns.
     pub estimate: Option<(f64, Option<f64>)>,
-    /// Failures so far.
     pub failures: u64,
     /// Time that the rest will take, ns.
     pub remaining: Option<f64>,

@@ -11,7 +11,6 @@ pub struct Sheet {
     pub kind: PageKind,
     /// What it is: the title of the page and of documents.
     pub title: Cell,
-    /// What was asked.
     pub subtitle: Cell,
     /// The result in sentences, each with its period or without one; the most important first. Without any, the title comes first on a
     /// terminal, too.
@@ -108,7 +107,6 @@ pub enum Item {
     Overview(Box<Overview>),
     /// The samples of one program. Tables of its section stand below it on the page.
     Samples(Box<Plot>),
-    /// Of a trace.
     Timeline(Box<PageTimeline>),
 }
 
@@ -125,7 +123,6 @@ impl From<PageFigure> for Item {
 }
 
 impl Section {
-    /// Always shown.
     pub fn new(
         id: impl Into<String>,
         title: impl Into<Cell>,
@@ -136,7 +133,6 @@ impl Section {
         Section { id: id.into(), title: title.into(), note: note.into(), detail: Detail::Always, items }
     }
 
-    /// The result itself.
     pub fn result(items: impl IntoIterator<Item = Item>) -> Section {
         Section { items: items.into_iter().collect(), ..Section::default() }
     }

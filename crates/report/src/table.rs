@@ -9,7 +9,6 @@ use serde::{Serialize, Serializer};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// What it is.
     pub title: Cell,
     /// Where it comes from, how to read it; may be empty.
     pub note: Cell,
@@ -29,7 +28,6 @@ pub enum Detail {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// Its heading.
     pub title: Cell,
     /// Its name in CSV; the heading if it has none.
     pub key: &'static str,

@@ -16,7 +16,6 @@ const INDENT: &str = "  ";
 const NAME: usize = 60;
 const LONG: usize = 400;
 
-/// The whole text.
 pub fn sheet_text(sheet: &Sheet, style: &Style) -> String {
     let mut page = ScreenText::new(style);
     let form = Form::terminal(style).cut_to((!style.full).then_some(NAME));

@@ -269,7 +269,6 @@ pub struct DocumentArchive {
     pub version: u32,
     /// Its head; its `number` is 0, because a number is valid only in its own store.
     pub head: DocumentHead,
-    /// Its content.
     pub doc: Value,
     /// Its parts, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

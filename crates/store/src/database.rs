@@ -213,7 +213,6 @@ impl dyn Database + '_ {
         Ok(found)
     }
 
-    /// The only row.
     pub fn single<T>(&self, sql: &str, values: &[SqlValue<'_>], read: impl Fn(&dyn SqlRow) -> Inner<T>) -> Inner<T> {
         self.optional(sql, values, read)?.ok_or_else(|| Fault::Row("there is none".to_owned()))
     }
@@ -223,7 +222,6 @@ impl dyn Database + '_ {
         Ok(self.optional(sql, values, |_| Ok(()))?.is_some())
     }
 
-    /// All rows.
     pub fn all<T>(
         &self,
         sql: &str,

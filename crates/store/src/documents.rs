@@ -71,7 +71,6 @@ impl DocumentFilter {
 /// A document in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentSummary {
-    /// What it is.
     #[serde(flatten)]
     pub head: DocumentHead,
     /// Labels of the programs of a run.

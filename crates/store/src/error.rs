@@ -26,51 +26,26 @@ pub enum StoreError {
     #[error("the store {} has schema version {found}, this tare supports versions up to {known}", .path.display())]
     Newer {
         path: PathBuf,
-        /// Its schema version.
         found: i64,
         /// The latest one known here.
         known: i64,
     },
     /// The schema is of an earlier version, and neither the file nor a copy of it can be brought up to date.
     #[error("the store {} has schema version {found} and cannot be brought to {known}: {cause}", .path.display())]
-    Older {
-        path: PathBuf,
-        /// Its schema version.
-        found: i64,
-        /// The required one.
-        known: i64,
-        /// Why not.
-        cause: String,
-    },
+    Older { path: PathBuf, found: i64, known: i64, cause: String },
     /// It can only be read: because of its permissions, those of its folder, the file system, or how it was opened.
     #[error("cannot {doing}: the store {} can only be read: {cause}", .path.display())]
-    ReadOnly {
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        cause: String,
-    },
+    ReadOnly { path: PathBuf, doing: &'static str, cause: String },
     /// A file of the store would become larger than this process may make one; everything stored before is intact.
     #[error("cannot {doing}: the store {} may not grow: {cause}", .path.display())]
-    TooLarge {
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        cause: String,
-    },
+    TooLarge { path: PathBuf, doing: &'static str, cause: String },
     /// The disk is full, or the quota is used up; everything stored before is intact.
     #[error("cannot {doing}: the disk that holds the store {} is full: {cause}", .path.display())]
-    Full {
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        cause: String,
-    },
+    Full { path: PathBuf, doing: &'static str, cause: String },
     /// Another process kept the database locked for longer than the time limit.
     #[error("cannot {doing}: another process has kept the store {} locked for {waited_s} s", .path.display())]
     Busy {
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// The time limit, seconds.
         waited_s: u64,
@@ -115,7 +90,6 @@ pub enum StoreError {
     Unstorable {
         /// `run`, `sample`, `profile`, `document`; also the `document` of any of these that is too long for the database.
         what: &'static str,
-        /// Why not.
         cause: String,
     },
     /// The content of the file is invalid.
@@ -127,7 +101,6 @@ pub enum StoreError {
         line: usize,
         /// Column, from 1; 0 if the fault has no place.
         column: usize,
-        /// What is wrong.
         cause: String,
     },
     /// The file was written by a later version of tare.
@@ -135,7 +108,6 @@ pub enum StoreError {
     NewerArchive {
         /// The content, e.g. `an archive of a run`.
         what: &'static str,
-        /// Its version.
         found: u64,
         /// The latest one known here.
         known: u32,
@@ -151,12 +123,7 @@ pub enum StoreError {
     },
     /// The system refused an operation on a file or folder.
     #[error("cannot {doing} {}: {cause}", .path.display())]
-    Io {
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        cause: std::io::Error,
-    },
+    Io { path: PathBuf, doing: &'static str, cause: std::io::Error },
     /// The text that names a server, a file that it refers to, or a certificate cannot be used.
     #[error("the PostgreSQL server cannot be used as a store: {cause}")]
     BadPlace {
@@ -184,7 +151,6 @@ pub enum StoreError {
     NotPermitted {
         /// Its URL, without a password.
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// The server's words.
         cause: String,
@@ -194,7 +160,6 @@ pub enum StoreError {
     Disconnected {
         /// Its URL, without a password.
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// The system's or the server's words.
         cause: String,
@@ -204,7 +169,6 @@ pub enum StoreError {
     Conflict {
         /// Its URL, without a password.
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// The server's words.
         cause: String,
@@ -214,19 +178,13 @@ pub enum StoreError {
     Server {
         /// Its URL, without a password.
         path: PathBuf,
-        /// What was tried.
         doing: &'static str,
         /// The server's words.
         cause: String,
     },
     /// Any other failure of SQLite.
     #[error("cannot {doing} in the store {}: {cause}", .path.display())]
-    Sqlite {
-        path: PathBuf,
-        /// What was tried.
-        doing: &'static str,
-        cause: rusqlite::Error,
-    },
+    Sqlite { path: PathBuf, doing: &'static str, cause: rusqlite::Error },
 }
 
 impl StoreError {
@@ -266,8 +224,10 @@ pub enum Fault {
     /// A column has not the expected type.
     Row(String),
     /// A stored document or name cannot be read.
-    Bad { what: String, cause: String },
-    /// Already complete.
+    Bad {
+        what: String,
+        cause: String,
+    },
     Store(StoreError),
 }
 

@@ -22,7 +22,6 @@ pub struct ServerStores {
 /// The name of a server, as messages have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerName {
-    /// Without a password.
     pub shown: String,
     /// What of its settings is not used.
     pub warning: Option<String>,

@@ -321,7 +321,6 @@ fn owner(conn: &Connection) -> Result<Owner, rusqlite::Error> {
     })
 }
 
-/// The schema version.
 pub(crate) fn version(conn: &Connection) -> Result<i64, rusqlite::Error> {
     conn.query_row("PRAGMA user_version", [], |r| r.get(0))
 }

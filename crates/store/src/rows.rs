@@ -132,7 +132,6 @@ pub(crate) fn mark_imported(db: &dyn Database, run: i64, at: Nanos) -> Inner<()>
     Ok(())
 }
 
-/// Adds a note.
 pub(crate) fn insert_note(db: &dyn Database, run: i64, note: &Note) -> Inner<()> {
     db.lock(&lock_of(run))?;
     db.execute(

@@ -212,7 +212,6 @@ pub(crate) fn insert_samples(db: &dyn Database, run: i64, samples: &[Sample]) ->
     batch.insert(db)
 }
 
-/// Inserts duets.
 pub(crate) fn insert_duets(db: &dyn Database, run: i64, duets: &[Duet]) -> Inner<()> {
     let (mut waiting, mut bytes) = (Vec::new(), 0);
     let insert = |waiting: &mut Vec<SqlValue>| match db.insert(&DUETS, waiting)? {

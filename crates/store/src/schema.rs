@@ -12,7 +12,6 @@ pub(crate) const APPLICATION_ID: i64 = 0x7461_7265;
 /// The latest schema version: the number of migrations.
 pub(crate) const KNOWN: i64 = 8;
 
-/// All migrations.
 pub(crate) fn migrations() -> Migrations<'static> {
     let typed = |tx: &Transaction| -> HookResult {
         rows::convert_notes(&SqliteDatabase(tx)).map_err(|fault| match fault {

@@ -17,7 +17,6 @@ const ERROR: f64 = 0.01;
 const DRAWN: u32 = 999;
 /// Fewer of large fleets, so that the work stays bounded; still enough for the error.
 const DRAWN_OF_MANY: u32 = 199;
-/// A large fleet.
 const MANY: usize = 1_000;
 /// Smallest spread within groups, of logarithms.
 const LEAST_SPREAD: f64 = 1e-7;
@@ -34,7 +33,6 @@ pub(crate) struct FleetSplit {
 /// A cut of ascending numbers.
 #[derive(Clone, Copy, Debug)]
 struct LevelGap {
-    /// Numbers below it.
     below: usize,
     /// Its width in deviations within the groups.
     width: f64,

@@ -41,7 +41,6 @@ pub struct NodeRun {
 pub struct NodesReport {
     /// Which time was compared.
     pub measure: Measure,
-    /// Machines in all.
     pub machines: usize,
     /// Runs that were used.
     pub runs: usize,
@@ -91,16 +90,19 @@ pub enum OddAnswer {
     Alone,
     /// Too few runs to tell machines from runs.
     TooFew,
-    /// None differs.
     No,
     /// These differ, and lie outside of the others; the one that is furthest off first.
     Yes(Vec<String>),
     /// There are two groups; these differ from their own one.
-    TwoGroups { odd: Vec<String> },
+    TwoGroups {
+        odd: Vec<String>,
+    },
     /// There are two machines, and they differ.
     TwoDiffer,
     /// So many differ from the typical one, but none lies outside of the others.
-    Spread { differing: usize },
+    Spread {
+        differing: usize,
+    },
 }
 
 /// Standard deviations of logarithms; of small ones, relative deviations.

@@ -8,7 +8,6 @@ use tarebench_core::base::units::Nanos;
 /// The Content-Type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What is counted.
 #[derive(Clone, Debug)]
 pub struct LabGauges<'a> {
     /// By the database's clock.

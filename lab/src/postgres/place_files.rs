@@ -72,7 +72,6 @@ pub(crate) struct PasswordKey<'a> {
 
 /// A file of passwords.
 pub(crate) enum PasswordFile {
-    /// Its lines.
     Text(String),
     Missing,
     /// It is not used, for this reason.

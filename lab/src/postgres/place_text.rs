@@ -45,7 +45,6 @@ pub(crate) fn parse(text: &str) -> Result<PlaceParameters, String> {
     }
 }
 
-/// Keeps a parameter.
 pub(crate) fn keep(into: &mut PlaceParameters, key: &str, value: String) -> Result<(), String> {
     if WITHOUT_EFFECT.contains(&key) {
         return Ok(());

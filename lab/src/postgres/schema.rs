@@ -18,7 +18,6 @@ const LOCK: i64 = 0x7461_7265;
 pub(crate) enum ServerSchema {
     /// Nothing of tare's.
     Missing,
-    /// This version.
     Version(i64),
 }
 

@@ -23,7 +23,6 @@ const MOST_ROWS: usize = 4096;
 /// A connection with the statements that the server has prepared for it.
 pub(crate) struct ServerSession {
     pub client: Client,
-    /// By their text.
     pub statements: HashMap<String, Statement>,
 }
 

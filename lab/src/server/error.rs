@@ -23,7 +23,6 @@ pub enum LabError {
     Version {
         /// Its URL, without a password.
         path: PathBuf,
-        /// Its version.
         found: i64,
         /// The latest one known here.
         known: i64,

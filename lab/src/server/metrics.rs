@@ -19,9 +19,7 @@ pub struct LabMetrics {
     pub failures: u64,
     /// Changes of the queue since the lab was made: a counter.
     pub changes: u64,
-    /// Tasks by state.
     pub tasks: Vec<(LabTaskState, u64)>,
-    /// Campaigns by state.
     pub campaigns: Vec<(CampaignState, u64)>,
 }
 
@@ -35,7 +33,6 @@ const CAMPAIGN_STATES: [CampaignState; 5] = [
 ];
 
 impl Lab {
-    /// The figures now.
     pub fn metrics(&mut self) -> Result<LabMetrics, LabError> {
         let doing = "read the lab's figures";
         let sql = "SELECT

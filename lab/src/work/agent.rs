@@ -46,7 +46,6 @@ pub enum AgentNews<'a> {
     },
     /// It has taken a task.
     Took(&'a LeasedTask),
-    /// Of a task.
     Task(TaskNews<'a>),
     /// A task has ended.
     Ended(&'a LeasedTask, &'a TaskEnd),
@@ -56,7 +55,6 @@ pub enum AgentNews<'a> {
     Occupied,
     /// The server cannot be reached; the next attempt is after the pause.
     Away {
-        /// Why.
         cause: &'a str,
         /// Its length, in ns.
         pause: Nanos,
@@ -68,13 +66,11 @@ pub enum AgentNews<'a> {
 /// How an agent ended.
 #[derive(Debug)]
 pub enum AgentEnd {
-    /// By this signal.
     Signal(i32),
     /// It was to take one task at most: how that ended, if there was one.
     Once(Option<TaskEnd>),
 }
 
-/// The agent.
 struct Agent<'a> {
     plan: &'a AgentPlan,
     place: &'a PostgresPlace,
@@ -190,7 +186,6 @@ impl<'a> Agent<'a> {
         Ok(AgentTurn::Task(end))
     }
 
-    /// Reports a change.
     fn show(&mut self, shown: AgentShown, watch: &mut dyn FnMut(AgentNews<'_>)) {
         let usual = self.shown.is_none() && shown == AgentShown::Standing(LabMachineState::Idle);
         if self.shown.replace(shown) == Some(shown) || usual {

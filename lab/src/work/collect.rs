@@ -22,13 +22,10 @@ use tarebench_store::{Store, StoreError};
 /// Why an archive was not collected.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    /// A store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Pushing.
     #[error(transparent)]
     Push(#[from] PushError),
-    /// The queue.
     #[error(transparent)]
     Lab(#[from] LabError),
     /// The campaign's folder.
@@ -37,12 +34,9 @@ pub enum CollectError {
     /// The folder for the store that archives are read into.
     #[error(transparent)]
     Local(#[from] SlurmTaskError),
-    /// The system.
     #[error("cannot {doing} {}: {cause}", .path.display())]
     Io {
-        /// What was tried.
         doing: &'static str,
-        /// With which file.
         path: std::path::PathBuf,
         /// The system's error.
         cause: std::io::Error,
@@ -50,7 +44,6 @@ pub enum CollectError {
     /// It is another task's.
     #[error("{} is no run of this task: its tag {TASK_TAG} is {found}, expected {expected}", .path.display())]
     OtherTask {
-        /// The archive.
         path: std::path::PathBuf,
         /// The task's uuid in the archive; `none` without one.
         found: String,
@@ -59,7 +52,6 @@ pub enum CollectError {
     },
 }
 
-/// What was collected.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// Places of the tasks whose runs are now in the lab's store, and how many samples these have.

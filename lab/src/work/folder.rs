@@ -28,37 +28,22 @@ const LONGEST: u64 = 64 << 20;
 /// What is wrong with a campaign's folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// The system.
     #[error("cannot {doing} {}: {cause}", .path.display())]
     Io {
-        /// What was tried.
         doing: &'static str,
-        /// With which file.
         path: PathBuf,
         /// The system's error.
         cause: io::Error,
     },
     /// A file's content.
     #[error("{} is no {what}: {cause}", .path.display())]
-    Content {
-        /// The file.
-        path: PathBuf,
-        /// What was expected.
-        what: &'static str,
-        /// What is wrong.
-        cause: String,
-    },
+    Content { path: PathBuf, what: &'static str, cause: String },
     /// A later version of tare wrote it.
     #[error(
         "{} has version {found}, expected at most {VERSION}: use the version of tare that wrote it",
         .path.display()
     )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-    },
+    Newer { path: PathBuf, found: u32 },
 }
 
 /// The campaign whose folder it is.
@@ -68,9 +53,7 @@ pub struct CampaignFolder {
     pub version: u32,
     /// The campaign's number in the lab.
     pub campaign: i64,
-    /// Its uuid.
     pub uuid: String,
-    /// Its name.
     pub name: String,
 }
 
@@ -90,7 +73,6 @@ pub struct TaskFile {
     pub task: i64,
     /// Name of its campaign.
     pub campaign: String,
-    /// What to measure.
     pub plan: LabTaskPlan,
 }
 
@@ -118,7 +100,6 @@ pub struct TaskStateFile {
     pub pushed: bool,
     /// Whether the node was this task's alone, if that is known.
     pub exclusive: Option<bool>,
-    /// Why it failed.
     pub failed: Option<String>,
 }
 
@@ -139,7 +120,6 @@ impl LabFolder {
         Ok(LabFolder { path })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

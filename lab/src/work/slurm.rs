@@ -24,29 +24,19 @@ pub enum SlurmError {
     /// A command could not be run.
     #[error("cannot run {command}: {cause}")]
     NotRun {
-        /// Its name.
         command: String,
         /// The system's error.
         cause: std::io::Error,
     },
-    /// A command failed.
     #[error("{command} failed: {said}")]
     Failed {
-        /// Its name.
         command: String,
         /// How it ended, and what it wrote.
         said: String,
     },
     /// What a command printed could not be read.
     #[error("{command} printed `{found}`, expected {expected}")]
-    Output {
-        /// Its name.
-        command: String,
-        /// What it printed.
-        found: String,
-        /// What was expected.
-        expected: &'static str,
-    },
+    Output { command: String, found: String, expected: &'static str },
 }
 
 /// What the user asks of Slurm; all but the lists are passed on untouched.
@@ -61,7 +51,6 @@ pub struct SlurmOptions {
 /// What a task's batch script starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlurmCommand {
-    /// The command tare.
     pub tare: String,
     /// Where tasks push to, without a password; `None`: they leave archives in the folder.
     pub push: Option<String>,

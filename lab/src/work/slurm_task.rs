@@ -42,7 +42,6 @@ pub enum SlurmTaskError {
     /// The folder on the node.
     #[error("cannot make the folder {} on this node: {cause}", .path.display())]
     Local {
-        /// The folder.
         path: PathBuf,
         /// The system's error.
         cause: std::io::Error,

@@ -14,10 +14,8 @@ use tarebench_sys::clock;
 /// Why a campaign was not submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// The campaign.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// The lab.
     #[error(transparent)]
     Lab(#[from] LabError),
     /// The campaign's folder.
@@ -32,7 +30,6 @@ pub enum SubmitError {
     /// Slurm did not take the tasks of a campaign that is in the lab.
     #[error("campaign {campaign} is in the lab, but Slurm did not take all of its tasks: {cause}")]
     NotTaken {
-        /// Its number.
         campaign: i64,
         /// Slurm's failure.
         cause: Box<SubmitError>,

@@ -31,7 +31,6 @@ const PAUSES: (Nanos, Nanos) = (Nanos::from_millis(1_000), Nanos::from_millis(60
 pub struct TaskPlace<'a> {
     /// File of the local store.
     pub local: &'a Path,
-    /// The lab.
     pub lab: &'a PostgresPlace,
     /// Length of its lease, in ns.
     pub lease: Nanos,
@@ -62,7 +61,6 @@ pub type LabMeasurer<'a> = &'a mut dyn FnMut(LabWork<'_>, &Signals, BetweenSampl
 pub struct LabMeasured {
     /// Its number in the local store.
     pub run: i64,
-    /// How it ended.
     pub ended: LabRunEnd,
 }
 
@@ -82,7 +80,6 @@ pub enum LabRunEnd {
 pub enum TaskEnd {
     /// Its run is in the lab's store, and the task is done.
     Done {
-        /// Its uuid.
         run: String,
         /// How many samples it has.
         samples: u64,
@@ -91,7 +88,6 @@ pub enum TaskEnd {
     Failed(String),
     /// It was given back after this signal; its samples so far stay in the local store.
     GivenBack(i32),
-    /// It was cancelled.
     Cancelled,
     /// Its lease had ended, and another machine has it. The samples so far stay in the local store.
     Lost,
@@ -99,7 +95,6 @@ pub enum TaskEnd {
     NotDelivered {
         /// The run's number there.
         run: i64,
-        /// Why.
         cause: String,
     },
 }
@@ -115,12 +110,10 @@ pub enum TaskNews<'a> {
     NotResumed {
         /// Its number in the local store.
         run: i64,
-        /// Why.
         cause: &'a str,
     },
     /// The server cannot be reached; the next attempt is after the pause.
     Away {
-        /// Why.
         cause: &'a str,
         /// Its length, in ns.
         pause: Nanos,
@@ -148,7 +141,6 @@ impl From<StoreError> for TaskFault {
 /// Why a result is not in the lab's store.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
-    /// Pushing.
     #[error(transparent)]
     Push(#[from] PushError),
     /// The queue, or one of the stores.

@@ -23,7 +23,6 @@ pub enum Study {
 pub enum StudyPreset {
     /// Some minutes: shorter lengths, few repetitions.
     Minutes,
-    /// About an hour.
     Hour,
     /// The paper's lengths and loads, thirty repetitions: an hour and more.
     Paper,
@@ -42,14 +41,12 @@ pub enum StudyCell {
     },
     /// CPU time of a computation of about this many ns, counted in several ways.
     Interval {
-        /// As above.
         load: u32,
         /// Wanted length, ns.
         length: f64,
     },
     /// Executions of a procedure in a row.
     Procedure {
-        /// As above.
         load: u32,
         /// Wanted length, ns.
         length: f64,
@@ -61,7 +58,6 @@ pub enum StudyCell {
 /// What was observed in a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyPart {
-    /// Which.
     pub cell: StudyCell,
     /// Round of the cells, from 0.
     pub round: u32,
@@ -69,7 +65,6 @@ pub struct StudyPart {
     pub seen: CellData,
 }
 
-/// Observations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
 pub enum CellData {
@@ -84,9 +79,7 @@ pub enum CellData {
     },
     /// Of [`StudyCell::Interval`].
     Interval {
-        /// As above.
         line: LineFit,
-        /// As above.
         repetitions: u64,
         /// User time of the CPU, counted at timer interrupts (`/proc/stat`), ns.
         ticks: Option<u64>,
@@ -100,20 +93,15 @@ pub enum CellData {
     /// Of [`StudyCell::Procedure`]: time of each execution, ns.
     Procedure { elapsed: Vec<f64> },
     /// Of [`StudyCell::Equal`]: ns of procA(b1), procA(b2), procA(b3), procA(b1), procB(b1), procB(b2), for each sequence.
-    Equal {
-        /// Sequences of six.
-        calls: Vec<[f64; 6]>,
-    },
+    Equal { calls: Vec<[f64; 6]> },
 }
 
 /// A study, as it is stored; its parts are stored one by one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StudyPlan {
-    /// Which.
     pub study: Study,
     /// How much of it.
     pub preset: StudyPreset,
-    /// On which CPU.
     pub cpu: u32,
     /// Rounds of all cells, from 1.
     pub rounds: u32,
@@ -127,7 +115,6 @@ pub struct StudyPlan {
 pub const LOADS: [u32; 4] = [1, 2, 4, 11];
 /// Trials at most: the book's M, and what a machine that changes its speed needs.
 pub const M: u32 = 30;
-/// As above.
 pub const PATIENT: u32 = 200;
 /// Largest K that is examined.
 pub const MOST_K: u32 = 5;
@@ -136,7 +123,6 @@ impl Study {
     /// All of them, in the order of the book.
     pub const ALL: [Study; 3] = [Study::IntervalCounting, Study::Caching, Study::Kbest];
 
-    /// As in commands.
     pub fn name(self) -> &'static str {
         match self {
             Study::IntervalCounting => "interval-counting",
@@ -171,7 +157,6 @@ impl StudyPreset {
     /// All of them, the shortest first.
     pub const ALL: [StudyPreset; 3] = [StudyPreset::Minutes, StudyPreset::Hour, StudyPreset::Paper];
 
-    /// As in commands.
     pub fn name(self) -> &'static str {
         match self {
             StudyPreset::Minutes => "minutes",
@@ -245,7 +230,6 @@ impl StudyPlan {
 }
 
 impl Study {
-    /// In words.
     pub fn about(self) -> StudyAbout {
         let words = |shows, question| StudyAbout { paper: "CS:APP", shows, question };
         match self {

@@ -59,18 +59,15 @@ pub enum SampleFate {
 /// Statistics of the samples that the checks leave; times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckedTimes {
-    /// Before the checks.
     pub samples: usize,
     /// Discarded by check 1.
     pub by_cutoff: usize,
     /// Discarded by check 2.
     pub by_deviation: usize,
-    /// Of the others.
     pub summary: Summary,
 }
 
 impl CheckedTimes {
-    /// Discarded by either.
     pub fn discarded(&self) -> usize {
         self.by_cutoff + self.by_deviation
     }

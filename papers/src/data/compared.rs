@@ -18,7 +18,6 @@ pub enum ComparedTiming {
     Compensated,
     /// K-best with the thread's CPU time.
     ThreadCpu,
-    /// K-best with gettimeofday.
     Gettimeofday,
     /// CPU time, against the expected.
     Interval(CpuTimeCounting),
@@ -38,7 +37,6 @@ pub struct ComparedErrors {
     pub timing: ComparedTiming,
     /// Active processes on the CPU.
     pub load: u32,
-    /// By length, ascending.
     pub rows: Vec<ComparedRow>,
     /// For each study the longest length, ns, up to which no median is above [`ACCURATE`]; `None` if the shortest already is.
     pub accurate: Vec<Option<f64>>,

@@ -25,7 +25,6 @@ pub struct ConditionTable {
     pub label: String,
     /// The factors that the study is about, as they were read before its samples; those of them that are known.
     pub state: Vec<FactorState>,
-    /// By task length.
     pub rows: Vec<TimingRow>,
     /// The program with the longest tasks, for a figure by execution.
     pub longest: Option<TimeSequence>,
@@ -41,7 +40,6 @@ pub struct FactorState {
 /// Times of one program in the order of execution.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimeSequence {
-    /// The program.
     pub label: String,
     /// ns.
     pub times: Vec<f64>,
@@ -66,7 +64,6 @@ pub struct ProgramContrast {
     pub mean_ratio: f64,
     /// Standard deviation likewise; `None` if one of them is 0. It has no interval: single outliers decide it.
     pub deviation_ratio: Option<f64>,
-    /// Robust spreads.
     pub spread: Result<SpreadRatio, NoSpreadRatio>,
 }
 

@@ -20,7 +20,6 @@ use tarebench_core::statistics::series::{Summary, Values, summary};
 pub struct DaemonsReport {
     /// Standard deviations beyond which a sample is an outlier.
     pub s: f64,
-    /// By task length.
     pub rows: Vec<DaemonsRow>,
     /// How the raw correlation changes with the task length.
     pub growth: Option<CorrelationGrowth>,
@@ -30,7 +29,6 @@ pub struct DaemonsReport {
     pub without: Vec<String>,
 }
 
-/// One program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DaemonsRow {
     pub condition: String,

@@ -19,12 +19,10 @@ use tarebench_core::statistics::series::{Summary, Values, summary};
 /// Names of the two values that the program prints, s.
 pub const HALVES: [&str; 2] = ["first", "second"];
 
-/// Correlations of halves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DualReport {
     /// Standard deviations beyond which a half is an outlier.
     pub s: f64,
-    /// By task length.
     pub rows: Vec<DualRow>,
     /// How the correlation without outliers changes with the task length.
     pub growth: Option<CorrelationGrowth>,
@@ -32,7 +30,6 @@ pub struct DualReport {
     pub without: Vec<String>,
 }
 
-/// One program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DualRow {
     pub condition: String,

@@ -13,7 +13,6 @@ use tarebench_core::statistics::spread::{NoSpreadRatio, SpreadPair, SpreadRatio,
 /// ET and PT of the same executions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EtPtReport {
-    /// By task length.
     pub programs: Vec<EtPtProgram>,
     /// Robust spread of PT divided by that of ET: geometric mean over the programs.
     pub pooled: Result<SpreadRatio, NoSpreadRatio>,
@@ -25,7 +24,6 @@ pub struct EtPtReport {
     pub longest: EtPtExecutions,
 }
 
-/// One program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EtPtProgram {
     /// What distinguishes it from others of the same name; mostly empty.
@@ -46,7 +44,6 @@ pub struct EtPtProgram {
 /// Times in the order of execution, ns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EtPtExecutions {
-    /// The program.
     pub label: String,
     pub elapsed: Vec<f64>,
     pub process: Vec<f64>,

@@ -4,7 +4,6 @@
 use crate::data::cells::{CellData, StudyCell, StudyPart};
 use serde::{Deserialize, Serialize};
 
-/// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalPoint {
     /// Active processes on the CPU, the measured one included.

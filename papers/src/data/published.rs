@@ -37,7 +37,6 @@ pub struct PublishedColumn {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PublishedCell {
-    /// A number.
     Number(f64),
     /// A name, or a number with words: `16 (=15+1)`.
     Text(String),

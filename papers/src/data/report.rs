@@ -63,7 +63,6 @@ pub fn kbest_errors(parts: &[StudyPart], rule: TrialRule) -> Vec<Errors> {
     all.into_iter().map(|(errors, results)| summed(errors, &results)).collect()
 }
 
-/// One measurement.
 struct TrialResult {
     error: Option<f64>,
     converged: bool,
@@ -259,7 +258,6 @@ pub struct EqualCalls {
     pub sequences: u32,
     /// Median, smallest and largest of each call, ns.
     pub calls: [(f64, f64, f64); 6],
-    /// Of the medians.
     pub misses: Misses,
 }
 
@@ -310,20 +308,16 @@ pub struct StudyReport {
     pub measured: usize,
     /// What the expected times are based on; `None` without any line.
     pub line_error: Option<LineError>,
-    /// What was found.
     pub results: Results,
 }
 
 /// The largest relative errors of the lines that give the expected times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LineError {
-    /// Their median.
     pub median: f64,
-    /// Their largest.
     pub most: f64,
 }
 
-/// Results by study.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Results {
     /// [`Study::Kbest`].
@@ -352,7 +346,6 @@ pub struct KbestResults {
     pub patient: Vec<Errors>,
     /// By the thread's CPU time.
     pub thread_cpu: Vec<Errors>,
-    /// By gettimeofday, compensated.
     pub gettimeofday: Vec<Errors>,
     /// As the book's library, for each K from 1 on.
     pub by_k: Vec<(u32, Vec<Errors>)>,

@@ -93,11 +93,9 @@ impl SizeConfirmation {
     }
 }
 
-/// Which samples confirm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConfirmedBy {
-    /// Of another run.
     SecondRun,
     /// The last ones of the same series.
     LaterSamples,

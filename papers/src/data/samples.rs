@@ -51,7 +51,6 @@ pub enum SampleStudyReport {
 /// A study of samples: its words, what it measures, and what samples come to.
 pub struct StudyEntry {
     pub study: SampleStudy,
-    /// As in commands.
     pub name: &'static str,
     pub about: StudyAbout,
     /// Runs; `suite` is the list of programs of [`SampleStudy::Suite`].
@@ -240,7 +239,6 @@ pub static STUDIES: [StudyEntry; 16] = [
 ];
 
 impl SampleStudy {
-    /// All of them.
     pub fn all() -> impl Iterator<Item = SampleStudy> {
         STUDIES.iter().map(|entry| entry.study)
     }
@@ -249,7 +247,6 @@ impl SampleStudy {
         &STUDIES[self as usize]
     }
 
-    /// As in commands.
     pub fn name(self) -> &'static str {
         self.entry().name
     }

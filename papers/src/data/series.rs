@@ -108,7 +108,6 @@ pub struct StudyRunPart {
 pub struct StudyLeftOut {
     /// As [`StudyRunPlan::condition`].
     pub condition: String,
-    /// Why, in words.
     pub left_out: String,
 }
 
@@ -139,7 +138,6 @@ impl StudyRunPart {
 }
 
 impl StudySeries<'_> {
-    /// Elapsed times.
     pub fn elapsed(&self) -> Vec<Nanos> {
         self.samples.iter().map(|s| s.elapsed()).collect()
     }

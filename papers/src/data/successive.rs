@@ -25,11 +25,9 @@ const LONG: f64 = 10.0;
 pub struct SuccessiveReport {
     /// Standard deviations beyond which a sample is an outlier.
     pub s: f64,
-    /// By task length.
     pub rows: Vec<SuccessiveRow>,
 }
 
-/// One program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SuccessiveRow {
     pub condition: String,
@@ -42,7 +40,6 @@ pub struct SuccessiveRow {
     pub raw: Result<SerialCorrelation, NoCorrelation>,
     /// The same without outliers; their neighbours are not successive.
     pub trimmed: Result<SerialCorrelation, NoCorrelation>,
-    /// Outliers.
     pub removed: u32,
     /// Whether there are enough samples for the rule to remove any.
     pub can_remove: bool,

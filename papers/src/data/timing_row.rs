@@ -12,7 +12,6 @@ pub(crate) const SEED: u64 = 1;
 /// Times of one program, all of its samples, none discarded; times in ns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimingRow {
-    /// The program.
     pub label: String,
     /// As [`StudySeries::size`], s for INC.
     pub size: Option<f64>,

@@ -42,13 +42,11 @@ const PAGE: f64 = 4096.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VarianceCause {
-    /// Interrupts and softirqs.
     Interrupts,
     /// Time that the hypervisor took.
     Steal,
     /// What follows being preempted: cold caches. (Waiting itself is not process time.)
     Preemptions,
-    /// Page faults.
     Faults,
     /// Cycles took longer or shorter.
     ClockSpeed,
@@ -58,7 +56,6 @@ pub enum VarianceCause {
     Layout,
     /// Which physical pages the program got.
     PagePlacement,
-    /// None of these.
     Unexplained,
 }
 
@@ -85,7 +82,6 @@ pub enum ShareOrigin {
     Exact,
     /// The kernel does not charge it to programs, so that process time has none of it.
     NotCharged,
-    /// By regression.
     Regression,
     /// It was the same in all samples, so that it explains nothing.
     Constant,
@@ -127,7 +123,6 @@ pub struct VarianceSplit {
     pub between: Option<KnownShare>,
 }
 
-/// One program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VarianceRow {
     pub condition: String,
@@ -135,9 +130,7 @@ pub struct VarianceRow {
     /// Task length, s.
     pub size: Option<f64>,
     pub all: VarianceSplit,
-    /// Without outliers.
     pub trimmed: Option<VarianceSplit>,
-    /// Outliers.
     pub removed: u32,
     /// Samples without process time, or without a complete account where most have one.
     pub left_out: u32,

@@ -11,7 +11,6 @@ use tarebench_kbest::KbestError;
 use tarebench_store::StoreError;
 use tarebench_sys::error::SysError;
 
-/// Reasons.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     /// The system's.
@@ -48,12 +47,7 @@ pub enum StudyError {
     Stopped(String),
     /// The samples of stored runs do not answer its question.
     #[error("the study {study} cannot be computed from these runs: {gap}")]
-    Gap {
-        /// Which.
-        study: SampleStudy,
-        /// What is missing.
-        gap: StudyGap,
-    },
+    Gap { study: SampleStudy, gap: StudyGap },
     /// Its commands may have been written by somebody else, and the caller has not said that it trusts them.
     #[error("{} was imported, and the commands may have been written by somebody else", .0.study)]
     Imported(Box<ImportedStudy>),
@@ -62,7 +56,6 @@ pub enum StudyError {
 /// What resuming an imported study would run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedStudy {
-    /// The study.
     pub study: Id,
     /// When it was imported, since 1970.
     pub imported: Nanos,

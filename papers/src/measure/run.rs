@@ -17,10 +17,8 @@ use tarebench_store::{Store, content};
 use tarebench_sys::signals::Signals;
 use tarebench_sys::{clock, cpu, topology};
 
-/// A stored study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Studied {
-    /// Its head.
     pub head: DocumentHead,
     /// What was asked for.
     pub plan: StudyPlan,
@@ -52,7 +50,6 @@ pub fn choose_cpu(asked: Option<u32>) -> Result<u32, StudyError> {
 pub struct MeasuredStudy {
     /// The study, including the cells of earlier sessions.
     pub study: Studied,
-    /// Why it ended.
     pub stopped: Stopped,
 }
 

@@ -31,7 +31,6 @@ const MOST_SAMPLES: u32 = 10_000_000;
 /// A stored study of samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleStudied {
-    /// Its head.
     pub head: DocumentHead,
     /// What was asked for.
     pub plan: SampleStudyPlan,
@@ -71,7 +70,6 @@ pub struct SampleStudyOptions<'a> {
 pub struct MeasuredSamples {
     /// The study, including the runs of earlier sessions.
     pub study: SampleStudied,
-    /// Why it ended.
     pub stopped: Stopped,
 }
 

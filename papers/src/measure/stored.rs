@@ -11,10 +11,8 @@ use tarebench::documents::of_kind;
 use tarebench_core::documents::head::{DocumentKind, Id};
 use tarebench_store::Store;
 
-/// A stored study.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StoredStudy {
-    /// Of CS:APP.
     Cells(Box<Studied>),
     /// Of samples of programs.
     Samples(Box<SampleStudied>),

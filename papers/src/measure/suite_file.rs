@@ -12,7 +12,6 @@ use tarebench::written::{BadWritten, WrittenFileError};
 pub const OPEN: &str = include_str!("../../suites/open.toml");
 /// How the owners of SPEC CPU2006 and CPU2017 measure theirs.
 pub const SPEC_2006: &str = include_str!("../../suites/spec2006.toml");
-/// As above.
 pub const SPEC_2017: &str = include_str!("../../suites/spec2017.toml");
 /// Where Debian has games beside the usual folders.
 const GAMES: &str = "/usr/games";

@@ -11,7 +11,6 @@ const INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// Executions of a program, in one run.
 struct ProgramTime {
-    /// Those to come.
     left: u64,
     /// Elapsed so far: number and sum, ns.
     seen: (u64, f64),

@@ -19,7 +19,6 @@ pub(crate) struct ConditionPlaces {
     pub remark: &'static str,
 }
 
-/// The NTP daemon.
 pub(crate) const NTP: ConditionPlaces = ConditionPlaces {
     tables: "EMP tables III and IV",
     figure: "EMP figure 10",

@@ -14,7 +14,6 @@ use tarebench_report::style::{Paint, Style};
 /// A study in the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ListedStudy {
-    /// As in commands.
     pub name: &'static str,
     #[serde(flatten)]
     pub about: StudyAbout,

@@ -46,7 +46,6 @@ pub(crate) fn blocks(executions: u32, programs: u32) -> String {
     format!("blocks of {} each, {order}", plural(executions, "execution"))
 }
 
-/// Draws the control.
 pub(crate) fn control(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     let Some(c) = &report.control else { return };
     let text = sentence(c, &names.iter().map(Cell::foreign).collect::<Vec<_>>()).write(&Form::terminal(page.style));

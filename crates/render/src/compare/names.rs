@@ -9,7 +9,6 @@ use tarebench_report::cell::Cell;
 use tarebench_report::screen::ScreenText;
 use tarebench_report::text;
 
-/// Widest name.
 const WIDEST: usize = 32;
 
 /// Whether two texts are the same but for quotes and white space.

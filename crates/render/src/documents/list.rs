@@ -8,14 +8,11 @@ use tarebench_report::screen::ScreenText;
 use tarebench_report::style::{Paint, Style};
 use tarebench_report::text;
 
-/// A stored document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentRow {
-    /// Kind and number.
     pub id: Id,
     /// When it began, as shown.
     pub created: String,
-    /// Where it stands.
     pub status: Status,
     /// Labels of its programs, or its title.
     pub titles: Vec<String>,
@@ -80,7 +77,6 @@ pub fn table(rows: &[DocumentRow], style: &Style) -> String {
     page.finish()
 }
 
-/// Positions of columns.
 const BEGAN: usize = 2;
 const SAMPLES: usize = 4;
 const TITLE: usize = 5;

@@ -11,7 +11,6 @@ struct FitJson<'a> {
     format: &'static str,
     version: u32,
     fit: &'a SizeFit,
-    /// The named class.
     simplest: Growth,
     #[serde(skip_serializing_if = "Option::is_none")]
     expected: Option<Growth>,

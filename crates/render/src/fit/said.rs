@@ -79,7 +79,6 @@ fn list(classes: &[Growth]) -> String {
     }
 }
 
-/// The answer.
 pub fn answer(fit: &SizeFit) -> Cell {
     let c = &fit.complexity;
     let n = Cell::foreign(&fit.parameter);

@@ -11,9 +11,7 @@ use tarebench_report::error::RenderError;
 #[derive(Clone, Copy, Debug)]
 pub struct ShownBench<'a> {
     pub head: &'a DocumentHead,
-    /// What was measured.
     pub bench: &'a Bench,
-    /// The results.
     pub report: &'a BenchReport,
 }
 #[derive(Serialize)]

@@ -75,7 +75,6 @@ fn facts(s: &ShownBench<'_>, zone: &TimeZone) -> Vec<SheetFact> {
     facts
 }
 
-/// Positions of columns.
 const CACHES: usize = 7;
 const CLOCK: usize = 8;
 

@@ -21,7 +21,6 @@ pub const VERSION: u32 = 1;
 /// What is known of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownMachine<'a> {
-    /// In words.
     pub machine: &'a str,
     /// `None` if no probes ran on it yet, or too few.
     pub states: Option<&'a MachineStates>,

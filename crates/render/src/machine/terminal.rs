@@ -22,15 +22,12 @@ pub const VERSION: u32 = 1;
 pub struct FactorRule {
     /// The heading that it stands below.
     pub group: String,
-    /// Short name.
     pub name: String,
     /// The EMP step that it decides, 1 to 4; 0 if none.
     pub step: u8,
     /// Advice rather than a demand.
     pub optional: bool,
-    /// Wanted state.
     pub wanted: String,
-    /// Why.
     pub reason: String,
     /// Where that is stated.
     pub source: String,
@@ -43,7 +40,6 @@ pub struct FactorRule {
 /// A rule, and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FactorRow {
-    /// What is wanted.
     #[serde(flatten)]
     pub rule: FactorRule,
     /// Whether it is as wanted.
@@ -88,11 +84,8 @@ impl FactorRow {
 /// How many rows have each standing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StandingCounts {
-    /// As wanted.
     pub held: usize,
-    /// Not as recommended.
     pub wrong: usize,
-    /// Not as advised.
     pub advised: usize,
     pub unknown: usize,
 }

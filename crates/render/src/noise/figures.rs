@@ -16,7 +16,6 @@ const CPUS: usize = 7;
 const TAIL: f64 = 0.001;
 const INTERVAL: &str = "95 % interval";
 
-/// Of a grain.
 pub(crate) fn figures(g: &Grain) -> Vec<PageFigure> {
     [distribution(g), survival(g), delayed(g), slowdown(g)].into_iter().flatten().collect()
 }

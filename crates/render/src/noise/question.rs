@@ -57,7 +57,6 @@ fn slowdown_grains(answer: &ModelAnswer) -> impl Iterator<Item = Nanos> + '_ {
     answer.question.grains.iter().copied().zip(&answer.limits).map(|(g, _)| g)
 }
 
-/// Question and answer.
 pub fn sheet(answer: &ModelAnswer) -> Sheet {
     let q = &answer.question;
     let chance = |p: f64| Cell::of(Unit::Chance, p);
@@ -88,7 +87,6 @@ struct ModelDocument<'a> {
     rows: &'a [ModelRow],
 }
 
-/// Question and answer.
 pub fn json(answer: &ModelAnswer) -> Result<String, RenderError> {
     let document = ModelDocument {
         format: "tare-noise-model",

@@ -67,7 +67,6 @@ pub(crate) fn waits(lesson: &AccountLesson, part: &str, at: &dyn Fn(&[u32]) -> V
     t
 }
 
-/// Numbers of samples.
 pub(crate) fn listed(samples: &[u32]) -> Cell {
     Cell::text(samples.iter().map(u32::to_string).collect::<Vec<_>>().join(", "))
 }

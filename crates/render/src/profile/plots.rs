@@ -98,7 +98,6 @@ fn samples(shown: &ShownClass<'_>) -> Samples {
     out
 }
 
-/// Distinct names.
 #[derive(Default)]
 pub(crate) struct PageNames {
     pub all: Vec<String>,

@@ -66,7 +66,6 @@ fn measure(m: Measure) -> &'static str {
     }
 }
 
-/// Of a duet.
 const DUETS: [&str; 20] = [
     "series",
     "command",

@@ -446,7 +446,6 @@ pub fn absent() -> RunReport {
     r
 }
 
-/// Hostile strings.
 pub fn hostile() -> RunReport {
     let names = ["<script>alert(1)</script>", "two\nlines\x1b[31m|red`", "\u{202e}gpj.exe \u{9b}2J", &"x".repeat(300)];
     let mut r =

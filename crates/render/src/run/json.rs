@@ -36,7 +36,6 @@ struct RunJson<'a, T> {
 /// What is listed of a run.
 #[derive(Clone, Copy)]
 enum SampleListKind {
-    /// Executions alone.
     Samples,
     Duets,
 }

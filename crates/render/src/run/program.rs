@@ -177,7 +177,6 @@ fn daemons(s: &SeriesReport) -> Table {
     t
 }
 
-/// In words.
 pub(crate) fn time_of(measure: Measure) -> &'static str {
     match measure {
         Measure::Pt => "CPU time",

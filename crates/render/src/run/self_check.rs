@@ -24,7 +24,6 @@ pub struct SelfCheckRow {
     pub per_event: f64,
     /// Events a second.
     pub rate: f64,
-    /// Each kernel program.
     pub programs: Vec<ProgramCost>,
 }
 

@@ -10,7 +10,6 @@ use tarebench_report::error::RenderError;
 /// Where a trace was made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Made {
-    /// On which CPU.
     pub cpu: u32,
     /// Active processes on it, the tracing one included.
     pub load: u32,
@@ -23,9 +22,7 @@ pub struct Made {
 /// A trace, and what is known of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Activity {
-    /// The periods.
     pub trace: Trace,
-    /// Their summary.
     pub summary: ActivitySummary,
     /// Where it was made.
     pub made: Made,

@@ -34,7 +34,6 @@ pub enum ParseError {
     Line {
         /// From 1.
         line: usize,
-        /// Its beginning.
         found: String,
     },
     /// The lines make no trace.

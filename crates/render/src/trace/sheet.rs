@@ -13,7 +13,6 @@ use tarebench_report::style::Paint;
 use tarebench_report::table::{Column, Table};
 use tarebench_report::web::page::{PageKind, PageTimeline};
 
-/// Of a trace.
 pub fn trace(a: &Activity, hints: &Hints, foot: String) -> Sheet {
     let timeline = timeline(a);
     let doubts = a.explained.value().map(doubts).unwrap_or_default();

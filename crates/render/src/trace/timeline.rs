@@ -21,7 +21,6 @@ fn class(r: &ExplainedCause) -> GapClass {
     }
 }
 
-/// All of it.
 pub(crate) fn timeline(a: &Activity) -> PageTimeline {
     let by_length = a.trace.causes(&a.summary);
     let gaps = a.trace.gaps();

@@ -75,7 +75,6 @@ pub struct Axis {
 pub enum AxisQuantity {
     Time(TimeUnit),
     Count,
-    /// Hundredths.
     Percent,
 }
 

@@ -32,10 +32,8 @@ impl Anchor {
     }
 }
 
-/// An unfinished document.
 pub struct Drawing {
     body: String,
-    /// px.
     pub width: f64,
 }
 
@@ -80,7 +78,6 @@ impl Drawing {
         self.put(&format!("<path d=\"M{a} {b}L{c} {d}\" stroke=\"{colour}\" fill=\"none\"{more}/>\n"));
     }
 
-    /// A filled rectangle.
     pub fn rectangle(&mut self, at: (f64, f64), size: (f64, f64), colour: &str) {
         let (x, y, w, h) = (px(at.0), px(at.1), px(size.0), px(size.1));
         self.put(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" fill=\"{colour}\"/>\n"));

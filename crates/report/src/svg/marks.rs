@@ -22,7 +22,6 @@ pub fn colour(role: PageRole) -> &'static str {
     }
 }
 
-/// The worst first.
 pub fn rank(role: PageRole) -> u8 {
     match role {
         PageRole::Failed => 0,
@@ -103,7 +102,6 @@ pub enum LegendItem<'a> {
     Bars(&'a Class, usize),
     /// A line, by its index.
     Line(usize, String),
-    /// A thin line.
     Thin(String),
 }
 

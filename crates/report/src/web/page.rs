@@ -13,9 +13,7 @@ pub struct Page {
     pub version: u32,
     pub kind: PageKind,
     pub title: Cell,
-    /// Below the title.
     pub subtitle: Cell,
-    /// Label and text.
     pub facts: Vec<(String, Cell)>,
     pub remarks: Vec<PageRemark>,
     /// The result of a run, shown first.
@@ -23,7 +21,6 @@ pub struct Page {
     pub overview: Option<Overview>,
     /// One for each program or part.
     pub plots: Vec<Plot>,
-    /// Of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<PageTimeline>,
     /// Of noise one for each grain, of a study for each way to measure, of benchmarks, comparisons and gates for each.
@@ -31,7 +28,6 @@ pub struct Page {
     pub parts: Vec<PagePart>,
     /// Tables of the whole page.
     pub tables: Vec<Table>,
-    /// Version and time.
     pub foot: Cell,
 }
 
@@ -41,12 +37,10 @@ pub struct Page {
 pub enum PageKind {
     Run,
     Profile,
-    /// An activity trace.
     Trace,
     /// A measurement of noise.
     Noise,
     Study,
-    /// Results of benchmarks.
     Bench,
     /// Programs of stored runs against each other.
     Comparison,
@@ -56,7 +50,6 @@ pub enum PageKind {
     Growth,
     /// What was found of a machine itself.
     Machine,
-    /// Benchmarks over builds.
     History,
 }
 
@@ -118,7 +111,6 @@ pub struct OverviewRow {
     /// Largest ratio that is accepted; a line of the plot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<f64>,
-    /// Against the reference.
     pub verdict: Option<OverviewVerdict>,
     /// Samples retained and discarded, or why there is no time.
     pub samples: Cell,
@@ -133,7 +125,6 @@ pub enum OverviewVerdict {
     Slower,
     /// The whole interval lies within the margin of practical equality.
     Same,
-    /// None of these.
     Undecided,
     /// The others are compared with it.
     Reference,
@@ -154,7 +145,6 @@ pub enum OverviewVerdict {
 /// Where a program's elapsed time went, on average.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AccountBar {
-    /// The program.
     pub title: String,
     /// Id of its plot.
     pub plot: String,
@@ -170,7 +160,6 @@ pub struct AccountBar {
 pub struct AccountPart {
     /// Names its colour and pattern: the same in every bar.
     pub kind: &'static str,
-    /// In words.
     pub title: &'static str,
     /// ns.
     pub time: f64,
@@ -183,17 +172,13 @@ pub struct AccountPart {
 pub struct Plot {
     /// Unique in the page.
     pub id: String,
-    /// Of its section.
     pub title: String,
-    /// Below it.
     pub note: String,
     /// The first is shown first.
     pub measures: Vec<PageMeasure>,
-    /// By column.
     pub samples: Samples,
     /// Or why there is none.
     pub dual: DualOrWhy,
-    /// Of this plot.
     pub tables: Vec<Table>,
     /// Of programs beside which probes ran.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,7 +204,6 @@ pub struct PageQuiet {
 /// What a cause takes from a program's time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageQuietPart {
-    /// In words.
     pub title: &'static str,
     /// Of the uncorrected time; negative if the time became shorter.
     pub share: f64,
@@ -232,20 +216,16 @@ pub struct PageQuietPart {
 pub struct PageMeasure {
     /// `et`, `pt`, `net`.
     pub id: &'static str,
-    /// In words.
     pub title: &'static str,
     /// ns, by sample.
     pub values: Vec<Option<i64>>,
-    /// Of the histogram.
     pub bins: u32,
     /// In the sequence plot.
     pub lines: Vec<PageLine>,
 }
 
-/// A horizontal line.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageLine {
-    /// What it is.
     pub title: String,
     /// ns.
     pub value: f64,
@@ -254,11 +234,9 @@ pub struct PageLine {
 /// A class of samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Class {
-    /// In words.
     pub title: String,
     /// How it is coloured.
     pub role: PageRole,
-    /// Its shape.
     pub symbol: Symbol,
 }
 
@@ -288,11 +266,9 @@ pub enum Symbol {
     Square,
     /// A circle's line.
     Ring,
-    /// A plus sign.
     Plus,
 }
 
-/// Samples, by column.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Samples {
     /// From 1.
@@ -301,11 +277,9 @@ pub struct Samples {
     pub start: Vec<f64>,
     pub classes: Vec<Class>,
     pub class: Vec<usize>,
-    /// Texts.
     pub reasons: Vec<String>,
     /// By sample; -1 for none.
     pub reason: Vec<i64>,
-    /// Names.
     pub daemons: Vec<String>,
     /// By sample: name, ns, name, ns, …
     pub executions: Vec<Option<Vec<i64>>>,
@@ -316,7 +290,6 @@ pub struct Samples {
 /// Gross = net + tare, by sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageAccount {
-    /// What.
     pub entries: Vec<PageEntry>,
     /// By entry, by sample, ns.
     pub values: Vec<Vec<Option<i64>>>,
@@ -327,7 +300,6 @@ pub struct PageAccount {
 /// An entry of an account.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PageEntry {
-    /// In words.
     pub title: &'static str,
     /// `net` or `tare`.
     pub role: &'static str,
@@ -337,13 +309,10 @@ pub struct PageEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum DualOrWhy {
-    /// There is one.
     Dual(PageDual),
-    /// There is none.
     Why(String),
 }
 
-/// Pairs, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageDual {
     /// Id of the measure that is drawn.
@@ -352,18 +321,14 @@ pub struct PageDual {
     pub odd: Vec<usize>,
     /// Positions of even halves.
     pub even: Vec<usize>,
-    /// Deepest zoom level.
     pub level: Vec<u32>,
     /// From everything to the cluster.
     pub levels: Vec<PageLevel>,
 }
 
-/// A zoom level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageLevel {
-    /// In words.
     pub title: String,
-    /// Pairs.
     pub members: u32,
     /// ns.
     pub x: (i64, i64),
@@ -380,13 +345,10 @@ pub struct PageTimeline {
     pub causes: Vec<PageCause>,
     /// Beginnings of inactive periods.
     pub start: Vec<f64>,
-    /// Their durations.
     pub duration: Vec<f64>,
-    /// Their causes.
     pub cause: Vec<usize>,
     /// What each was, in words, where its cause does not say all.
     pub words: Vec<Option<String>>,
-    /// Timer interrupts.
     pub ticks: Vec<f64>,
     /// Recorded kernel events, if any.
     pub events: Option<Events>,
@@ -394,26 +356,21 @@ pub struct PageTimeline {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageCause {
-    /// In words.
     pub title: Cell,
     /// How it is drawn.
     pub class: GapClass,
-    /// Inactive periods.
     pub gaps: u32,
     /// Their time, ns.
     pub time: f64,
-    /// Of the trace.
     pub share: Option<f64>,
 }
 
 /// Recorded kernel events, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Events {
-    /// What there is.
     pub what: Vec<EventKind>,
     /// By event: which of these.
     pub kind: Vec<usize>,
-    /// Beginnings.
     pub start: Vec<f64>,
     pub end: Vec<f64>,
 }
@@ -421,7 +378,6 @@ pub struct Events {
 /// What had the CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EventKind {
-    /// In words.
     pub title: String,
     /// How it is drawn.
     pub class: GapClass,
@@ -433,10 +389,8 @@ pub struct EventKind {
 pub enum GapClass {
     /// The timer's interrupt.
     Timer,
-    /// Another interrupt.
     Interrupt,
     Softirq,
-    /// Another task.
     Task,
     /// The CPU was idle.
     Idle,
@@ -451,13 +405,10 @@ pub enum GapClass {
 pub struct PagePart {
     /// Unique in the page.
     pub id: String,
-    /// Of its section.
     pub title: Cell,
-    /// Below it.
     pub note: Cell,
     /// One after the other.
     pub figures: Vec<PageFigure>,
-    /// Below them.
     pub tables: Vec<Table>,
 }
 
@@ -466,13 +417,10 @@ pub struct PagePart {
 pub struct PageFigure {
     /// Unique in the page, of letters, digits and dashes.
     pub id: String,
-    /// In words.
     pub title: String,
     /// How to read it.
     pub note: String,
-    /// The horizontal axis.
     pub x: PageAxis,
-    /// The vertical axis.
     pub y: PageAxis,
     /// At least one curve.
     pub curves: Vec<PageCurve>,
@@ -498,7 +446,6 @@ impl PageFigure {
 /// An axis of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageAxis {
-    /// What it is.
     pub title: String,
     /// What its values are.
     pub quantity: PageQuantity,
@@ -527,7 +474,6 @@ impl PageAxis {
         PageAxis::linear(title, PageQuantity::Count)
     }
 
-    /// Multiples, evenly spread.
     pub fn ratios(title: &str) -> PageAxis {
         PageAxis::linear(title, PageQuantity::Ratio)
     }
@@ -539,11 +485,9 @@ impl PageAxis {
 pub enum PageQuantity {
     /// ns.
     Time,
-    /// Whole numbers.
     Count,
     /// From 0 to 1.
     Share,
-    /// Multiples.
     Ratio,
 }
 
@@ -551,9 +495,7 @@ pub enum PageQuantity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageScale {
-    /// Evenly.
     Linear,
-    /// By their logarithms.
     Log,
     /// By the logarithms of their odds: shares near 0 as on a logarithmic scale, and those near 1 as their complements are.
     Logit,
@@ -562,7 +504,6 @@ pub enum PageScale {
 /// A curve, by column.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageCurve {
-    /// What it is.
     pub title: String,
     /// Colour and pattern; curves with the same are hidden together.
     pub look: usize,
@@ -570,7 +511,6 @@ pub struct PageCurve {
     pub thin: bool,
     /// What is between its points.
     pub join: Join,
-    /// Ascending values.
     pub x: Vec<f64>,
     /// As many values as `x` has.
     pub y: Vec<f64>,
@@ -582,20 +522,16 @@ pub struct PageCurve {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Join {
-    /// A straight line.
     Straight,
     /// The value of the point before.
     Before,
     /// The value of the point after.
     After,
-    /// Nothing.
     Points,
 }
 
-/// Intervals by point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Band {
-    /// What they are.
     pub title: &'static str,
     /// Lower bounds; `None` where there is no interval.
     pub low: Vec<Option<f64>>,

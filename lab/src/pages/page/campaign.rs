@@ -22,7 +22,6 @@ const RUNS: usize = 8;
 pub struct CampaignView<'a> {
     /// By the database's clock.
     pub now: Nanos,
-    /// Of dates.
     pub zone: &'a TimeZone,
     pub summary: &'a CampaignSummary,
     pub campaign: &'a Campaign,
@@ -30,7 +29,6 @@ pub struct CampaignView<'a> {
     pub toml: &'a str,
     /// Folder for archives of machines without a database, if there is one.
     pub folder: Option<&'a str>,
-    /// All of them.
     pub tasks: &'a [LabTask],
     pub left: Option<Nanos>,
     /// Only tasks in this state are shown.

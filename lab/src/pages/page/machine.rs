@@ -19,7 +19,6 @@ use tarebench_report::number::bytes;
 pub struct MachineView<'a> {
     /// By the database's clock.
     pub now: Nanos,
-    /// Of dates.
     pub zone: &'a TimeZone,
     pub machine: &'a LabMachine,
     /// Its tasks, the newest first, each with the name of its campaign.

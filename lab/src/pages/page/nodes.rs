@@ -19,7 +19,6 @@ const NAMED: usize = 8;
 /// What the page is of.
 #[derive(Clone, Debug)]
 pub struct NodesView<'a> {
-    /// Of dates.
     pub zone: &'a TimeZone,
     pub summary: &'a CampaignSummary,
     pub report: &'a NodesReport,

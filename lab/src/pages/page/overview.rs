@@ -18,14 +18,11 @@ const MESSAGE: usize = 400;
 pub struct LabOverview<'a> {
     /// By the database's clock.
     pub now: Nanos,
-    /// Of dates.
     pub zone: &'a TimeZone,
-    /// Newest first.
     pub campaigns: &'a [CampaignProgress],
     /// Older campaigns that are not among these.
     pub more_campaigns: usize,
     pub machines: &'a [LabMachine],
-    /// Newest first.
     pub failures: &'a [LabFailure],
 }
 

@@ -14,7 +14,6 @@ const NAMED: usize = 6;
 /// What the page is of.
 #[derive(Clone, Debug)]
 pub struct ResultsView<'a> {
-    /// Newest first.
     pub rows: &'a [DocumentRow],
     /// Only results with this tag, `KEY=VALUE`, are listed.
     pub tag: Option<&'a str>,

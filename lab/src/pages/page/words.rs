@@ -11,7 +11,6 @@ use tarebench_report::number;
 pub(crate) enum Mood {
     /// As it should be.
     Good,
-    /// In progress.
     Active,
     /// Waits, or does nothing.
     Quiet,
@@ -103,7 +102,6 @@ pub(crate) fn lasted(time: Nanos) -> String {
     }
 }
 
-/// A load average.
 pub(crate) fn load(load: Option<f64>) -> String {
     load.and_then(|l| number::fixed(l, 2)).unwrap_or_else(|| "–".to_owned())
 }

@@ -36,7 +36,6 @@ struct Sources {
     own: f64,
     interrupts: f64,
     stolen: f64,
-    /// Of each preemption.
     preemption: f64,
 }
 

@@ -25,7 +25,6 @@ struct HistorySigns {
     level: char,
     change: char,
     axis: char,
-    /// Below the change.
     mark: char,
     /// Beyond the upper, the lower end.
     beyond: [char; 2],
@@ -79,7 +78,6 @@ impl PlotCells {
         PlotCells { cells: vec![vec![(Paint::Plain, ' '); width]; ROWS], low, high, each, width, builds }
     }
 
-    /// Of a build.
     fn column(&self, build: usize) -> usize {
         match self.builds <= self.width {
             true => build * self.each + self.each / 2,

@@ -18,7 +18,6 @@ const NAMED: usize = 3;
 /// Most gates that are named beside a build.
 const GATES: usize = 5;
 
-/// Of all benchmarks.
 pub fn history(report: &HistoryReport, zone: &TimeZone, hints: &Hints, foot: String) -> Sheet {
     Sheet {
         kind: PageKind::History,

@@ -15,7 +15,6 @@ const PLOTS: usize = 3;
 /// Most columns of a benchmark's name above its plot.
 const NAME: usize = 40;
 
-/// The whole text.
 pub fn history_text(report: &HistoryReport, style: &Style) -> String {
     let mut page = ScreenText::new(style);
     let plotted = plotted(report, style.full);

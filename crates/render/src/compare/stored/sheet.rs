@@ -313,7 +313,6 @@ mod tests {
         sheet(stored).into_page()
     }
 
-    /// As one line.
     fn shown(stored: &StoredComparison) -> String {
         let text = sheet_text(&sheet(stored), &Style::default());
         text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -18,7 +18,6 @@ use tarebench_report::words::{interval, plural, value};
 
 /// Columns of the measures' names, indent included.
 const GUTTER: usize = 11;
-/// Columns between cells.
 const GAP: usize = 3;
 
 /// How much of a line there is room for.

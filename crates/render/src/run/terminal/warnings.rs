@@ -13,7 +13,6 @@ use tarebench_report::style::Paint;
 use tarebench_report::text;
 use tarebench_report::words::plural;
 
-/// Warnings shown.
 const MOST: usize = 4;
 
 /// A warning of one or several programs.
