@@ -207,8 +207,9 @@ impl Sheet {
                 overview.note = notes.fold(std::mem::take(&mut overview.note), Cell::and_sentence);
             }
             None => {
-                let said = self.answers.into_iter().map(sentence).chain(notes);
-                page.remarks.splice(0..0, said.map(|text| PageRemark { warning: false, text }));
+                let information = |text: Cell| PageRemark { warning: false, text };
+                page.remarks.splice(0..0, self.answers.into_iter().map(sentence).map(information));
+                page.remarks.extend(notes.map(information));
             }
         }
         page
