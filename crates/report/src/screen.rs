@@ -125,23 +125,6 @@ impl<'a> ScreenText<'a> {
         self.width() - GUTTER
     }
 
-    /// Items that stay whole, set one after the other with a sign between and broken between them.
-    pub fn field_items(&mut self, name: &str, items: &[String]) {
-        let sep = self.g.between;
-        let room = self.field_width();
-        let mut lines: Vec<String> = Vec::new();
-        for item in items {
-            match lines.last_mut() {
-                Some(l) if text::columns(l) + text::columns(sep) + text::columns(item) <= room => {
-                    l.push_str(sep);
-                    l.push_str(item);
-                }
-                _ => lines.push(item.clone()),
-            }
-        }
-        self.field_lines(name, &lines);
-    }
-
     /// A line that heads a section.
     pub fn title(&mut self, s: &str) {
         self.line(&[(Paint::Title, s.to_owned())]);
