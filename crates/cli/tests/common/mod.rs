@@ -59,9 +59,13 @@ pub fn burner() -> &'static str {
 /// A lock between all tests of all processes: shared by most, exclusive for those that need the machine's pids.
 pub struct Lock(#[allow(dead_code)] std::fs::File);
 
+/// One lock for the whole machine: tests of another checkout measure, and change settings, on the same one.
 fn lock(how: i32) -> Lock {
-    let path = Path::new(TARE).parent().expect("a folder").join("tare-tests.lock");
-    let file = std::fs::File::options().write(true).create(true).truncate(false).open(path).expect("the lock file");
+    use std::os::unix::fs::OpenOptionsExt;
+    let path = std::env::temp_dir().join("tare-tests.lock");
+    let made = std::fs::File::options().read(true).write(true).create(true).truncate(false).mode(0o644).open(&path);
+    // Another user's is locked as well by one that only reads it.
+    let file = made.or_else(|_| std::fs::File::open(&path)).expect("the lock file");
     // SAFETY: a valid descriptor.
     while unsafe { libc::flock(file.as_raw_fd(), how) } != 0 {}
     Lock(file)
