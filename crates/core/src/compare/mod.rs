@@ -10,6 +10,7 @@ pub mod gate_rule;
 pub mod history;
 pub mod positions;
 pub mod ratio;
+pub mod simultaneous;
 pub mod stored;
 pub mod stored_check;
 pub mod stored_floor;

@@ -2,9 +2,11 @@
 //!
 //! Samples of the same round are neighbours in time, so that a drift of the machine is the same for both and cancels. The ratio
 //! is the median of the pairs' log-ratios and its interval the sign test's, which no distribution upsets (statistics: nanobench's
-//! `compare`; Kalibera and Jones, ISMM'13).
+//! `compare`; Kalibera and Jones, ISMM'13). Only pairs may be left out, by a rule that treats both sides alike: outliers of each
+//! program for itself are not, as that makes equal programs with two modes differ.
 
-use crate::statistics::intervals::{Interval, NoInterval, median_interval};
+use crate::statistics::dependence::dependence;
+use crate::statistics::intervals::{Interval, LEVEL, NoInterval, median_interval_at};
 use crate::statistics::series::{Values, median};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -21,32 +23,64 @@ pub struct Ratio {
     pub without_ratio: u32,
 }
 
-/// Compares retained samples, given as (index, time) with times in any one unit and in any order. Samples whose index
-/// the other side lacks are ignored; of several with one index, the first counts. `None` if no pair has a ratio.
-pub fn compare(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<Ratio> {
-    let mut by_index = BTreeMap::new();
-    for (index, time) in reference {
-        by_index.entry(*index).or_insert(*time);
-    }
-    let (mut logs, mut without_ratio) = (Vec::new(), 0);
-    for (index, time) in program {
-        let Some(other) = by_index.remove(index) else { continue };
-        // The difference of logarithms is that of the reverse comparison with the sign changed, exactly.
-        let log = time.ln() - other.ln();
-        if *time > 0.0 && other > 0.0 && log.is_finite() {
-            logs.push(log);
-        } else {
-            without_ratio += 1;
+/// The pairs of two programs' times of which there is a ratio.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimePairs {
+    /// Logarithms of program / reference, in the order of the pairs.
+    logs: Values,
+    without_ratio: u32,
+    /// So many times as wide is their interval as that of independent pairs.
+    stretch: f64,
+}
+
+impl TimePairs {
+    /// From times of both with the numbers of their rounds, in any one unit and in any order. Times whose number the other side
+    /// lacks are ignored; of several with one number, the first counts. `None` if no pair has a ratio.
+    pub fn new(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<TimePairs> {
+        let mut by_index = BTreeMap::new();
+        for (index, time) in reference {
+            by_index.entry(*index).or_insert(*time);
         }
+        let (mut logs, mut without_ratio) = (Vec::new(), 0);
+        for (index, time) in program {
+            let Some(other) = by_index.remove(index) else { continue };
+            // The difference of logarithms is that of the reverse comparison with the sign changed, exactly.
+            let log = time.ln() - other.ln();
+            if *time > 0.0 && other > 0.0 && log.is_finite() {
+                logs.push((*index, log));
+            } else {
+                without_ratio += 1;
+            }
+        }
+        logs.sort_by_key(|(index, _)| *index);
+        let logs = Values::new(logs.into_iter().map(|(_, log)| log)).ok().filter(|logs| !logs.is_empty())?;
+        Some(TimePairs { logs, without_ratio, stretch: 1.0 })
     }
-    let logs = Values::new(logs).ok()?;
-    let interval = median_interval(&logs);
-    Some(Ratio {
-        ratio: median(&logs)?.exp(),
-        interval: interval.map(|i| Interval { low: i.low.exp(), high: i.high.exp(), level: i.level }),
-        pairs: u32::try_from(logs.len()).unwrap_or(u32::MAX),
-        without_ratio,
-    })
+
+    /// Of programs whose order was the same in all rounds, or that ran one after the other: then successive pairs may have
+    /// something in common. Where the order of each round was drawn at random, equal programs have ratios of either sign with equal
+    /// chances, whatever the machine does, and the sign test holds.
+    pub fn in_fixed_order(self) -> TimePairs {
+        let stretch = dependence(self.logs.as_slice()).map_or(1.0, |d| d.stretch);
+        TimePairs { stretch, ..self }
+    }
+
+    /// The ratio, with the interval of the sign test that has at least this level.
+    pub fn ratio(&self, level: f64) -> Option<Ratio> {
+        let log = median(&self.logs)?;
+        let interval = median_interval_at(&self.logs, level).map(|i| i.stretched(log, self.stretch));
+        Some(Ratio {
+            ratio: log.exp(),
+            interval: interval.map(|i| Interval { low: i.low.exp(), high: i.high.exp(), level: i.level }),
+            pairs: u32::try_from(self.logs.len()).unwrap_or(u32::MAX),
+            without_ratio: self.without_ratio,
+        })
+    }
+}
+
+/// The ratio of a single program, with its 95% interval: see [`TimePairs`].
+pub fn compare(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<Ratio> {
+    TimePairs::new(program, reference)?.ratio(LEVEL)
 }
 
 /// Faster if the whole interval lies below 1, slower if above; undecided otherwise and without an interval.

@@ -1,5 +1,6 @@
 //! Runs: what was asked, in which order, which samples count, the protocol's steps, the report.
 
+pub mod between;
 pub mod block_size;
 pub mod blocks;
 pub mod compared;

@@ -4,6 +4,7 @@ use crate::base::name::Name;
 use crate::base::units::Nanos;
 use crate::machine::data::Factor;
 use crate::quiet::knowledge::QuietKnowledge;
+use crate::run::between::ProgramSpread;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,6 +39,8 @@ pub enum Note {
     },
     /// What a session with probes ended with: what the run's times are corrected by. The newest is right.
     Quiet { known: Box<QuietKnowledge> },
+    /// How far earlier runs of the programs on this machine differed, when a session ended. The newest is right.
+    Spread { programs: Vec<ProgramSpread> },
     /// What an earlier version noted in words.
     Text { key: String, text: String },
 }
@@ -53,6 +56,7 @@ impl Note {
             Note::Resumed { .. } => "resumed",
             Note::Rebooted { .. } => "rebooted",
             Note::Quiet { .. } => "quiet",
+            Note::Spread { .. } => "spread",
             Note::Text { .. } => "text",
         }
     }
@@ -174,6 +178,7 @@ pub fn from_texts(texts: BTreeMap<String, String>, readings: impl Fn(&str) -> Op
         Note::Rebooted { .. } => 4,
         Note::Resumed { .. } => 5,
         Note::Quiet { .. } => 6,
+        Note::Spread { .. } => 7,
     });
     notes
 }

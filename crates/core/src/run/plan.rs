@@ -108,6 +108,11 @@ pub enum Order {
 pub const ALONE_BLOCKS: u32 = 3;
 
 impl Order {
+    /// Whether the order of the programs in each round is drawn.
+    pub fn is_random(self) -> bool {
+        matches!(self, Order::Random | Order::Auto | Order::Duet)
+    }
+
     /// Whether programs run together, too.
     pub fn has_duets(self) -> bool {
         matches!(self, Order::Auto | Order::Duet)

@@ -8,11 +8,12 @@
 
 use crate::compare::duet::Duet;
 use crate::compare::ratio::RatioBasis;
+use crate::compare::simultaneous::{HEADLINE_ERROR, OTHER_ERROR};
 use crate::run::blocks::{Blocks, RunBlocks};
 use crate::run::plan::{Order, RunCount, RunPlan};
 use crate::sample::data::Sample;
 use crate::sample::measure::Measure;
-use crate::statistics::intervals::{Interval, LEVEL, NoInterval, median_interval};
+use crate::statistics::intervals::{Interval, NoInterval, median_interval};
 use crate::statistics::sequential::SequentialDesign;
 use crate::statistics::series::{Values, median};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,8 @@ pub fn next_decision(values: usize) -> usize {
 pub struct DetectRule {
     difference: f64,
     design: SequentialDesign,
+    /// Of what decides nothing about the number of blocks.
+    others: SequentialDesign,
     blocks: RunBlocks,
     reference: u32,
     /// There are no rounds to fall back to.
@@ -116,9 +119,13 @@ impl DetectRule {
     /// `None` for a plan with another number of samples.
     pub fn new(plan: &RunPlan) -> Option<DetectRule> {
         let RunCount::Detect { difference, max } = plan.runs else { return None };
+        // The verdicts on all programs hold together, as elsewhere; here the level of each is known beforehand.
+        let compared = plan.programs.iter().filter(|p| !p.control).count().saturating_sub(1).max(1) as f64;
+        let other_measures = 2.0;
         Some(DetectRule {
             difference,
-            design: SequentialDesign::new(max, LEVEL),
+            design: SequentialDesign::new(max, 1.0 - HEADLINE_ERROR / compared),
+            others: SequentialDesign::new(max, 1.0 - OTHER_ERROR / compared / other_measures),
             blocks: RunBlocks::new(plan),
             reference: plan.reference(),
             only_duets: plan.order == Order::Duet,
@@ -138,6 +145,11 @@ impl DetectRule {
     /// The design that its intervals are of.
     pub fn design(&self) -> &SequentialDesign {
         &self.design
+    }
+
+    /// The design of the intervals by the other times of the programs.
+    pub fn others(&self) -> &SequentialDesign {
+        &self.others
     }
 
     /// The blocks by executions alone.

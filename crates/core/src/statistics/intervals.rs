@@ -34,6 +34,12 @@ impl Interval {
         Interval { low: self.low.min(value), high: self.high.max(value), level: self.level }
     }
 
+    /// So many times as far from this value, on either side.
+    pub fn stretched(self, from: f64, times: f64) -> Interval {
+        let far = |bound: f64| from + times * (bound - from);
+        Interval { low: far(self.low), high: far(self.high), level: self.level }
+    }
+
     /// Whether the value is inside or on a bound.
     pub fn contains(&self, value: f64) -> bool {
         value >= self.low && value <= self.high
@@ -61,9 +67,9 @@ impl fmt::Display for NoInterval {
     }
 }
 
-fn enough(have: usize) -> Result<(), NoInterval> {
+fn enough(have: usize, need: u32) -> Result<(), NoInterval> {
     let have = u32::try_from(have).unwrap_or(u32::MAX);
-    if have < FEWEST { Err(NoInterval::TooFew { have, need: FEWEST }) } else { Ok(()) }
+    if have < need { Err(NoInterval::TooFew { have, need }) } else { Ok(()) }
 }
 
 /// Interval of the median that holds for every distribution: two of the ordered values, as close as possible, that enclose the
@@ -72,9 +78,18 @@ fn enough(have: usize) -> Result<(), NoInterval> {
 /// # Errors
 /// [`NoInterval::TooFew`] below 6 values.
 pub fn median_interval(values: &Values) -> Result<Interval, NoInterval> {
-    enough(values.len())?;
+    median_interval_at(values, LEVEL)
+}
+
+/// The same of another level, at least 0.9.
+///
+/// # Errors
+/// [`NoInterval::TooFew`] for fewer values than have that level: 1 - 2^(1-n) is the highest that n values can have.
+pub fn median_interval_at(values: &Values, level: f64) -> Result<Interval, NoInterval> {
+    let need = (1.0 - (1.0 - level).log2()).ceil();
+    enough(values.len(), if need > f64::from(FEWEST) { need as u32 } else { FEWEST })?;
     let sorted = values.sorted();
-    let (below, level) = rank(sorted.len());
+    let (below, level) = rank(sorted.len(), level);
     let bounds = sorted.get(below).zip(sorted.get(sorted.len() - 1 - below));
     // The rank is below half of the length, so that both are there.
     bounds
@@ -82,9 +97,9 @@ pub fn median_interval(values: &Values) -> Result<Interval, NoInterval> {
         .ok_or(NoInterval::TooFew { have: 0, need: FEWEST })
 }
 
-/// The largest r for which the values of rank r and n - 1 - r (from 0) enclose the median with at least 95%, and that coverage,
-/// 1 - 2·P(Bin(n, 1/2) ≤ r). For `n` of at least 6.
-fn rank(n: usize) -> (usize, f64) {
+/// The largest r for which the values of rank r and n - 1 - r (from 0) enclose the median with at least this level, and their coverage,
+/// 1 - 2·P(Bin(n, 1/2) ≤ r). For `n` that have this level.
+fn rank(n: usize, level: f64) -> (usize, f64) {
     // Below 8 standard deviations under the mean, there is less than 1e-14 of the distribution; 2^-n itself would underflow.
     let first = (n as f64 / 2.0 - 4.0 * (n as f64).sqrt()).max(0.0) as usize;
     let log_ways: f64 = (0..first).map(|i| ((n - i) as f64 / (i + 1) as f64).ln()).sum();
@@ -93,7 +108,7 @@ fn rank(n: usize) -> (usize, f64) {
     loop {
         probability *= (n - r) as f64 / (r + 1) as f64;
         let next = tail + probability;
-        if 1.0 - 2.0 * next < LEVEL {
+        if 1.0 - 2.0 * next < level {
             return (r, 1.0 - 2.0 * tail);
         }
         (r, tail) = (r + 1, next);
@@ -145,7 +160,7 @@ fn sum_of(values: &[f64], of: impl Fn(f64) -> f64) -> f64 {
 pub fn mean_interval(passed: &Values, s: f64, seed: u64, item: u64) -> Result<Interval, NoInterval> {
     let sorted = passed.sorted();
     let limits = Limits::of_sorted(&sorted, s);
-    enough(sorted.iter().filter(|v| limits.is_none_or(|l| l.holds(**v))).count())?;
+    enough(sorted.iter().filter(|v| limits.is_none_or(|l| l.holds(**v))).count(), FEWEST)?;
     let none = NoInterval::TooFew { have: 0, need: FEWEST };
     let pivot = median_of_sorted(&sorted).ok_or(none.clone())?;
     // Without a positive s check 2 is not done, here as there.
@@ -207,13 +222,13 @@ mod tests {
     fn exact_ranks() {
         // 1 - 2·P(Bin(n, 1/2) ≤ r), worked out by hand.
         for (n, r, level) in [(6, 0, 62.0 / 64.0), (9, 1, 492.0 / 512.0), (10, 1, 1002.0 / 1024.0)] {
-            assert_eq!(rank(n).0, r);
-            assert!((rank(n).1 - level).abs() < 1e-12);
+            assert_eq!(rank(n, LEVEL).0, r);
+            assert!((rank(n, LEVEL).1 - level).abs() < 1e-12);
         }
         // Normal approximation n/2 - 0.98·√n - 1/2 within one rank for the large.
         for n in [1_000, 1_075, 100_000_usize] {
             let approximately = n as f64 / 2.0 - 0.98 * (n as f64).sqrt() - 0.5;
-            let (r, level) = rank(n);
+            let (r, level) = rank(n, LEVEL);
             assert!((r as f64 - approximately).abs() <= 1.0, "{n}");
             assert!((LEVEL..0.957).contains(&level), "{n} {level}");
         }

@@ -6,6 +6,7 @@ pub mod blocks;
 pub mod complexity;
 pub mod correlation;
 pub mod decomposition;
+pub mod dependence;
 pub mod deviations;
 pub mod fit;
 pub mod growth;

@@ -3,6 +3,7 @@
 // clippy.toml allows these in test functions; here every function is for tests.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod between;
 mod common;
 mod compared;
 mod counters;
@@ -10,6 +11,7 @@ mod detect;
 mod document;
 mod duets;
 mod fit;
+mod intervals;
 mod machine;
 mod profile;
 mod profile_account;

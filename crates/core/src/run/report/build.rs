@@ -1,7 +1,9 @@
 //! Computes the report of a run from its samples.
 
 use crate::base::units::Nanos;
-use crate::compare::ratio::{compare, verdict_within};
+use crate::compare::duet::NoDuet;
+use crate::compare::ratio::{Ratio, TimePairs, Verdict, verdict_within};
+use crate::compare::simultaneous::{HEADLINE_ERROR, OTHER_ERROR, errors};
 use crate::profile::data::Profile;
 use crate::quiet::knowledge::QuietKnowledge;
 use crate::run::blocks::block_means;
@@ -11,7 +13,7 @@ use crate::run::plan::{Order, ProfileChoice};
 use crate::run::protocol::{CheckOne, CheckOneDetail, Evidence, NoCheckOne, NoProcessTime, ShortProfile, assess};
 use crate::run::report::counted::{RunCounts, SeriesCounts};
 use crate::run::report::counters::counter_ratios;
-use crate::run::report::data::{Comparison, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
+use crate::run::report::data::{Comparison, DuetRatio, Measure, MeasureRatio, RatioBasis, RunReport, SeriesReport};
 use crate::run::report::duets::RunDuets;
 use crate::run::report::grouping::{FamilyNames, KeptSamples, count, reference};
 use crate::run::report::metrics::metric_ratios;
@@ -23,7 +25,7 @@ use crate::run::report::series::{FirstCheck, SeriesStatistics};
 use crate::run::samples::SampleSource;
 use crate::run::stopping::DetectRule;
 use crate::sample::data::Sample;
-use crate::statistics::intervals::{Interval, NoInterval};
+use crate::statistics::intervals::{Interval, LEVEL, NoInterval};
 use crate::statistics::signed_rank::location;
 
 /// Everything that is said of a run whose samples are in memory; as [`build_from`].
@@ -208,21 +210,128 @@ fn process_time_used(counted: &RunCounts) -> Result<(), NoProcessTime> {
     }
 }
 
-/// Each program against the reference, the control too.
+/// Each program against the reference, the control too. The verdicts on all programs but the control hold together
+/// ([`crate::compare::simultaneous`]).
 fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Option<&DetectRule>) -> Vec<Comparison> {
     let reference = reference(run);
     let Some(base) = kept.get(reference) else { return Vec::new() };
-    let others = kept.iter().enumerate().filter(|(i, _)| *i != reference);
-    let comparison = |(i, program): (usize, &KeptSamples)| {
-        let ratios = match detect {
-            None => ratios(program, base, run.plan.margin),
-            Some(rule) => repeated_ratios(rule, count(i), run.plan.margin),
-        };
+    let is_control = |i: usize| run.plan.programs.get(i).is_some_and(|p| p.control);
+    let pair = |(i, program)| ProgramPair { run, series: i, kept: [program, base], duets, detect };
+    let all: Vec<ProgramPair<'_>> = kept.iter().enumerate().filter(|(i, _)| *i != reference).map(pair).collect();
+    let compared = all.iter().filter(|pair| !is_control(pair.series)).count();
+    let (mut headlines, mut others) = (Vec::new(), Vec::new());
+    for pair in all.iter().filter(|pair| !is_control(pair.series)) {
+        headlines.extend(pair.headline().map(|basis| (pair, basis)));
+        others.extend(pair.others().into_iter().map(|measure| (pair, RatioOf::Alone(measure))));
+    }
+    let decides = |(pair, of): &(&ProgramPair<'_>, RatioOf), error: f64| {
+        pair.verdict(*of, 1.0 - error).is_some_and(|v| v != Verdict::Undecided)
+    };
+    let family = |all: &[(&ProgramPair<'_>, RatioOf)], error: f64| {
+        let found = errors(all.len(), error, |i, error| all.get(i).is_some_and(|one| decides(one, error)));
+        let levels = all.iter().zip(found).map(|((pair, of), error)| ((pair.series, *of), 1.0 - error));
+        levels.collect::<Vec<((usize, RatioOf), f64)>>()
+    };
+    let mut levels = family(&headlines, HEADLINE_ERROR);
+    levels.extend(family(&others, OTHER_ERROR));
+    let comparison = |pair: &ProgramPair<'_>| {
+        let level =
+            |of: RatioOf| levels.iter().find(|(at, _)| *at == (pair.series, of)).map_or(LEVEL, |(_, level)| *level);
+        // What programs print and count has a verdict only if it is asked for, one for each of them.
+        let of_numbers = if is_control(pair.series) { LEVEL } else { 1.0 - (1.0 - LEVEL) / compared.max(1) as f64 };
+        pair.comparison(count(reference), level, of_numbers)
+    };
+    all.iter().filter_map(comparison).collect()
+}
+
+/// What a ratio rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum RatioOf {
+    Duets,
+    Alone(Measure),
+}
+
+/// A program and the reference.
+struct ProgramPair<'a> {
+    run: &'a Run,
+    series: usize,
+    /// Of the program and of the reference.
+    kept: [&'a KeptSamples; 2],
+    duets: &'a RunDuets<'a>,
+    detect: Option<&'a DetectRule>,
+}
+
+impl ProgramPair<'_> {
+    /// What the verdict is by: duets, else process time, else elapsed time.
+    fn headline(&self) -> Option<RatioOf> {
+        match self.duet_ratio(LEVEL) {
+            Some(Ok(_)) => Some(RatioOf::Duets),
+            _ => [Measure::Pt, Measure::Et].into_iter().find(|m| self.alone(*m, LEVEL).is_some()).map(RatioOf::Alone),
+        }
+    }
+
+    /// The other ratios of times.
+    fn others(&self) -> Vec<Measure> {
+        let headline = self.headline();
+        let other = |m: &Measure| headline != Some(RatioOf::Alone(*m)) && self.alone(*m, LEVEL).is_some();
+        MEASURES.into_iter().filter(other).collect()
+    }
+
+    fn verdict(&self, of: RatioOf, level: f64) -> Option<Verdict> {
+        match of {
+            RatioOf::Duets => self.duet_ratio(level)?.ok().map(|d| d.verdict),
+            RatioOf::Alone(measure) => self.alone(measure, level).map(|r| r.verdict),
+        }
+    }
+
+    fn duet_ratio(&self, level: f64) -> Option<Result<DuetRatio, NoDuet>> {
+        self.duets.ratio(self.series, self.kept, level, self.detect.map(DetectRule::design))
+    }
+
+    /// The ratio of executions alone. Of a measurement that was looked at while it grew it is by all samples that count, as it was
+    /// decided by them, with an interval that holds at all looks together.
+    fn alone(&self, measure: Measure, level: f64) -> Option<MeasureRatio> {
+        let margin = self.run.plan.margin;
+        if let Some(rule) = self.detect {
+            let logs = rule.rounds(count(self.series), measure)?.values();
+            let has_process_time = rule.rounds(count(self.series), Measure::Pt).is_some();
+            let first = if has_process_time { Measure::Pt } else { Measure::Et };
+            let is_headline = measure == first && !matches!(self.duet_ratio(level), Some(Ok(_)));
+            let design = if is_headline { rule.design() } else { rule.others() };
+            let estimate = location(&logs, design.level())?.estimate;
+            let interval = design.interval(&logs).map(|i| i.reaching(estimate)).map(|i| Interval {
+                low: i.low.exp(),
+                high: i.high.exp(),
+                level: i.level,
+            });
+            return Some(measure_ratio(measure, estimate.exp(), interval, count(logs.len()), margin));
+        }
+        let [times, reference] = self.kept.map(|kept| match measure {
+            Measure::Et => &kept.et,
+            Measure::Pt => &kept.pt,
+            Measure::Net => &kept.net,
+        });
+        let r = self.paired(times, reference, level)?;
+        Some(measure_ratio(measure, r.ratio, r.interval, r.pairs, margin))
+    }
+
+    fn paired(&self, program: &[(u32, f64)], reference: &[(u32, f64)], level: f64) -> Option<Ratio> {
+        let pairs = TimePairs::new(&block_means(program), &block_means(reference))?;
+        let pairs = if self.run.plan.order.is_random() { pairs } else { pairs.in_fixed_order() };
+        pairs.ratio(level)
+    }
+
+    /// With these levels of its ratios of times, and this one of the ratios of what the programs print and count.
+    fn comparison(&self, reference: u32, level: impl Fn(RatioOf) -> f64, of_numbers: f64) -> Option<Comparison> {
+        let ratios: Vec<MeasureRatio> =
+            MEASURES.into_iter().filter_map(|m| self.alone(m, level(RatioOf::Alone(m)))).collect();
         let by = |m| ratios.iter().find(|r: &&MeasureRatio| r.measure == m);
         let found = by(Measure::Pt).or_else(|| by(Measure::Et))?.clone();
+        let compare = |program: &[(u32, f64)], reference: &[(u32, f64)]| self.paired(program, reference, of_numbers);
+        let [program, base] = self.kept;
         let mut comparison = Comparison {
-            series: count(i),
-            reference: count(reference),
+            series: count(self.series),
+            reference,
             measure: found.measure,
             by_metric: None,
             by_counter: None,
@@ -231,33 +340,19 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Op
             verdict: found.verdict,
             interval: found.interval,
             pairs: found.pairs,
-            paired_in_time: run.plan.order != Order::Sequential,
+            paired_in_time: self.run.plan.order != Order::Sequential,
             ratios,
-            duets: duets.ratio(i, [program, base], detect.map(DetectRule::design)),
-            metrics: metric_ratios(&program.metrics, &base.metrics),
-            counters: counter_ratios(&program.counters, &base.counters),
+            duets: self.duet_ratio(level(RatioOf::Duets)),
+            metrics: metric_ratios(&program.metrics, &base.metrics, compare),
+            counters: counter_ratios(&program.counters, &base.counters, compare),
         };
         comparison.choose_duets();
         Some(comparison)
-    };
-    others.filter_map(comparison).collect()
+    }
 }
 
-/// Ratios of a measurement that was looked at while it grew: by all samples that count, as it was decided by them, with intervals
-/// that hold at all looks together.
-fn repeated_ratios(rule: &DetectRule, series: u32, margin: Option<f64>) -> Vec<MeasureRatio> {
-    let ratio = |measure| {
-        let logs = rule.rounds(series, measure)?.values();
-        let estimate = location(&logs, rule.design().level())?.estimate;
-        let interval = rule.design().interval(&logs).map(|i| i.reaching(estimate)).map(|i| Interval {
-            low: i.low.exp(),
-            high: i.high.exp(),
-            level: i.level,
-        });
-        Some(measure_ratio(measure, estimate.exp(), interval, count(logs.len()), margin))
-    };
-    [Measure::Et, Measure::Pt, Measure::Net].into_iter().filter_map(ratio).collect()
-}
+/// In the order in which their ratios are given.
+const MEASURES: [Measure; 3] = [Measure::Et, Measure::Pt, Measure::Net];
 
 fn measure_ratio(
     measure: Measure,
@@ -268,18 +363,4 @@ fn measure_ratio(
 ) -> MeasureRatio {
     let verdict = verdict_within(&interval, margin);
     MeasureRatio { measure, ratio, interval, pairs, verdict }
-}
-
-fn ratios(program: &KeptSamples, base: &KeptSamples, margin: Option<f64>) -> Vec<MeasureRatio> {
-    let sides = [
-        (Measure::Et, &program.et, &base.et),
-        (Measure::Pt, &program.pt, &base.pt),
-        (Measure::Net, &program.net, &base.net),
-    ];
-    type Times = Vec<(u32, f64)>;
-    let ratio = |(measure, times, reference): (Measure, &Times, &Times)| {
-        let r = compare(&block_means(times), &block_means(reference))?;
-        Some(measure_ratio(measure, r.ratio, r.interval, r.pairs, margin))
-    };
-    sides.into_iter().filter_map(ratio).collect()
 }

@@ -1,8 +1,7 @@
 //! The counts of the kernel and of the PMU over the samples whose elapsed time is retained, and their ratios to the reference.
 
 use crate::base::reading::{Absent, Reading};
-use crate::compare::ratio::compare;
-use crate::run::blocks::block_means;
+use crate::compare::ratio::Ratio;
 use crate::run::report::grouping::{FirstFound, place};
 use crate::run::report::metrics::{MetricFigures, figures};
 use crate::sample::counters::{Counter, CounterEvent, Counters};
@@ -74,10 +73,11 @@ pub struct CounterRatio {
 /// The values of a counter in a series: block, value.
 pub(crate) type CounterValues = (Counter, Vec<(u32, f64)>);
 
-/// The counters of the retained samples of a series.
+/// The counters of the retained samples of a series, and of those by which programs are compared.
 #[derive(Default)]
 pub(crate) struct CountersTally {
     samples: u32,
+    compared: [Vec<(u32, f64)>; Counter::ALL.len()],
     absent: FirstFound<Absent>,
     all: [CounterTally; Counter::ALL.len()],
     per_cycle: RatioTally,
@@ -147,15 +147,22 @@ impl CountersTally {
         self.cache_misses.add(sample, value_of(Counter::CacheMisses), value_of(Counter::CacheReferences));
     }
 
-    /// The statistics, and the values behind them, by block.
+    /// Takes a sample by which programs are compared.
+    pub fn compare(&mut self, sample: &Sample) {
+        let Reading::Value(counters) = &sample.counters else { return };
+        for (values, counter) in self.compared.iter_mut().zip(Counter::ALL) {
+            values.extend(counter.of(counters).ok().map(|found| (sample.block_number(), found.value)));
+        }
+    }
+
+    /// The statistics, and the values by which programs are compared, by block.
     pub fn report(self) -> (Reading<CountersReport>, Vec<CounterValues>) {
         if self.samples == 0 {
             return (self.absent.absent(), Vec::new());
         }
-        let each = self.all.into_iter().zip(Counter::ALL).map(|(tally, counter)| tally.report(counter));
-        let (counters, values): (Vec<_>, Vec<_>) = each.unzip();
+        let values = Counter::ALL.into_iter().zip(self.compared).collect();
         let report = CountersReport {
-            counters,
+            counters: self.all.into_iter().zip(Counter::ALL).map(|(tally, counter)| tally.report(counter)).collect(),
             per_cycle: self.per_cycle.reading(),
             kernel_share: self.kernel_share.reading(),
             clock_ghz: self.clock.reading(),
@@ -185,22 +192,26 @@ impl CounterTally {
         }
     }
 
-    fn report(mut self, counter: Counter) -> (CounterSummary, CounterValues) {
+    fn report(mut self, counter: Counter) -> CounterSummary {
         self.values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let figures = match figures(&self.values) {
             Some(figures) => Reading::Value(figures),
             None => self.why.absent(),
         };
         let (missing, scaled, user_only) = (self.missing, self.scaled, self.user_only);
-        (CounterSummary { counter, figures, missing, scaled, user_only }, (counter, self.values))
+        CounterSummary { counter, figures, missing, scaled, user_only }
     }
 }
 
-/// The ratios of the counters that both programs have, by pairs of samples of the same round.
-pub(crate) fn counter_ratios(program: &[CounterValues], reference: &[CounterValues]) -> Vec<CounterRatio> {
+/// The ratios of the counters that both programs have; `compare` gives that of two series of values.
+pub(crate) fn counter_ratios(
+    program: &[CounterValues],
+    reference: &[CounterValues],
+    compare: impl Fn(&[(u32, f64)], &[(u32, f64)]) -> Option<Ratio>,
+) -> Vec<CounterRatio> {
     let ratio = |(counter, values): &CounterValues| {
         let base = reference.iter().find(|r| r.0 == *counter)?;
-        let found = compare(&block_means(values), &block_means(&base.1))?;
+        let found = compare(values, &base.1)?;
         Some(CounterRatio { counter: *counter, ratio: found.ratio, interval: found.interval, pairs: found.pairs })
     };
     program.iter().filter_map(ratio).collect()

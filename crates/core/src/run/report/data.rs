@@ -7,6 +7,7 @@ use crate::compare::gang::GangSummary;
 pub use crate::compare::ratio::RatioBasis;
 use crate::compare::ratio::{Verdict, verdict_within};
 use crate::quiet::data::{MachineStates, NoQuietTime, ProbesSummary, QuietLevels, QuietTime};
+use crate::run::between::BetweenRuns;
 use crate::run::data::Run;
 use crate::run::discards::DiscardReason;
 use crate::run::plan::Program;
@@ -21,6 +22,7 @@ use crate::sample::counters::Counter;
 use crate::sample::daemons::TaskKind;
 use crate::sample::data::Outcome;
 pub use crate::sample::measure::Measure;
+use crate::statistics::dependence::Dependence;
 use crate::statistics::intervals::{Interval, NoInterval};
 use serde::{Deserialize, Serialize};
 
@@ -52,12 +54,32 @@ pub struct MeasureReport {
     pub relative_error: Option<f64>,
     pub min: f64,
     pub max: f64,
-    /// 95% interval of the mean: bootstrap of the whole procedure, discards repeated.
+    /// 95% interval of the mean that such runs have: [`IndependentIntervals::mean`], stretched for what successive samples have in
+    /// common ([`Self::dependence`]), and wide enough for the spread between runs, where that is known ([`Self::between_runs`]).
     pub mean_interval: Result<Interval, NoInterval>,
-    /// 95% interval of the median: order statistics.
+    /// 95% interval of the median, likewise.
     pub median_interval: Result<Interval, NoInterval>,
+    /// How far successive samples resemble each other, and by how much that widens the intervals; `None` below 6 samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependence: Option<Dependence>,
+    /// The spread between runs; `None` where too few runs of the program on this machine are stored: then the intervals are of this
+    /// run only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between_runs: Option<BetweenRuns>,
+    /// What textbooks give; `None` in documents of earlier versions, whose intervals these are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub independent: Option<IndependentIntervals>,
     /// At least half of the samples were retained.
     pub trustworthy: bool,
+}
+
+/// Intervals as if the samples were independent of each other, and runs of the program did not differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct IndependentIntervals {
+    /// 95%, of the mean: bootstrap of the whole procedure, discards repeated.
+    pub mean: Result<Interval, NoInterval>,
+    /// 95%, of the median: order statistics.
+    pub median: Result<Interval, NoInterval>,
 }
 
 impl MeasureReport {

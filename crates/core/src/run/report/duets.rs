@@ -10,7 +10,7 @@ use crate::run::report::data::{DuetRatio, MeasureRatio};
 use crate::run::report::grouping::{KeptSamples, count};
 use crate::sample::data::{Phase, Sample};
 use crate::sample::measure::Measure;
-use crate::statistics::intervals::{Interval, LEVEL, median_interval};
+use crate::statistics::intervals::{Interval, median_interval_at};
 use crate::statistics::sequential::SequentialDesign;
 use crate::statistics::series::{Values, median};
 use crate::statistics::signed_rank::{detectable, location};
@@ -92,11 +92,13 @@ impl<'a> RunDuets<'a> {
         }
     }
 
-    /// Of one program; `None` in an order without duets. Of a sequential measurement `design` gives the interval.
+    /// Of one program, with intervals of this level; `None` in an order without duets. Of a sequential measurement `design` gives
+    /// the interval.
     pub fn ratio(
         &self,
         series: usize,
         kept: [&KeptSamples; 2],
+        level: f64,
         design: Option<&SequentialDesign>,
     ) -> Option<Result<DuetRatio, NoDuet>> {
         if !self.run.plan.order.has_duets() {
@@ -109,7 +111,7 @@ impl<'a> RunDuets<'a> {
             // Nothing was measured yet, if they suit.
             return self.run.plan.duets(times).err().map(Err);
         }
-        let found = all.ratio(kept, design, self.run.plan.margin);
+        let found = all.ratio(kept, level, design, self.run.plan.margin);
         let fails = all.failed.map(|(_, series)| NoDuet::Fails { series });
         match fails.or(all.void.map(|(_, why)| why)) {
             // What there was before says less than the rounds, which go on.
@@ -149,6 +151,7 @@ impl ProgramDuets {
     fn ratio(
         &self,
         kept: [&KeptSamples; 2],
+        level: f64,
         design: Option<&SequentialDesign>,
         margin: Option<f64>,
     ) -> Option<DuetRatio> {
@@ -156,11 +159,11 @@ impl ProgramDuets {
         pairs.sort_unstable_by_key(|p| (p.0, p.1));
         let measure = duet_measure(pairs.iter().map(|p| &p.2));
         let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(measure))).ok()?;
-        let chosen = measure_ratio(&logs, measure, design, margin)?;
-        let level = design.and_then(|d| d.local_level(logs.len())).map_or(LEVEL, |(_, level)| level);
+        let chosen = measure_ratio(&logs, measure, level, design, margin)?;
+        let attained = design.and_then(|d| d.local_level(logs.len())).map_or(level, |(_, level)| level);
         let process = || {
             let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(Measure::Pt))).ok()?;
-            measure_ratio(&logs, Measure::Pt, design, margin)
+            measure_ratio(&logs, Measure::Pt, level, design, margin)
         };
         let inflation = [0, 1].map(|side: usize| {
             let together = Values::new(pairs.iter().filter_map(|p| p.2.pt.get(side).copied())).ok()?;
@@ -174,10 +177,10 @@ impl ProgramDuets {
             interval: chosen.interval,
             process: if measure == Measure::Net { process() } else { None },
             accounts: self.accounts.each_ref().map(|all| median_account(all)),
-            sign_interval: median_interval(&logs).map(exp),
+            sign_interval: median_interval_at(&logs, level).map(exp),
             used: count(pairs.len()),
             left_out: self.left_out,
-            detectable: detectable(&logs, level).map(f64::exp_m1),
+            detectable: detectable(&logs, attained).map(f64::exp_m1),
             overlap: Values::new(self.overlaps.iter().copied()).ok().and_then(|o| median(&o)),
             inflation,
             gangs: GangSummary::new(&self.gangs),
@@ -189,10 +192,11 @@ impl ProgramDuets {
 fn measure_ratio(
     logs: &Values,
     measure: Measure,
+    level: f64,
     design: Option<&SequentialDesign>,
     margin: Option<f64>,
 ) -> Option<MeasureRatio> {
-    let found = location(logs, LEVEL)?;
+    let found = location(logs, level)?;
     let interval = match design {
         None => found.interval,
         Some(design) => design.interval(logs).map(|i| i.reaching(found.estimate)),

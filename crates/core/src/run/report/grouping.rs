@@ -112,15 +112,15 @@ impl Mean {
     }
 }
 
-/// Retained samples of a series, in the order of their numbers: block and time in ns.
+/// Samples of a series that check 1 leaves, in the order of their numbers: block and time in ns. Programs are compared by these: check 2
+/// looks at each program for itself, and would leave out other executions of one than of another that is the same.
 #[derive(Default)]
 pub(crate) struct KeptSamples {
     pub pt: Vec<(u32, f64)>,
     pub et: Vec<(u32, f64)>,
     pub net: Vec<(u32, f64)>,
-    /// Printed values, by name, of the samples retained by elapsed time.
+    /// Printed values, by name.
     pub metrics: Vec<(String, Vec<(u32, f64)>)>,
-    /// Counters, of the same samples.
     pub counters: Vec<(Counter, Vec<(u32, f64)>)>,
 }
 

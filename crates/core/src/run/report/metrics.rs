@@ -6,8 +6,7 @@
 //! [`RunReport::compare_by_metric`]: crate::run::report::data::RunReport::compare_by_metric
 
 use crate::base::reading::{Absent, Reading};
-use crate::compare::ratio::compare;
-use crate::run::blocks::block_means;
+use crate::compare::ratio::Ratio;
 use crate::run::report::grouping::{FirstFound, count, place};
 use crate::sample::data::Sample;
 use crate::statistics::intervals::{Interval, NoInterval, median_interval};
@@ -72,13 +71,15 @@ pub enum NoMetricRatio {
 /// The values of one name in a series: block, value.
 pub(crate) type MetricValues = (String, Vec<(u32, f64)>);
 
-/// The printed values of the retained samples of a series.
+/// The printed values of the retained samples of a series, and of those by which programs are compared.
 #[derive(Default)]
 pub(crate) struct MetricsTally(Vec<NamedTally>);
 
+#[derive(Default)]
 struct NamedTally {
     name: String,
     values: Vec<(u32, f64)>,
+    compared: Vec<(u32, f64)>,
     missing: u32,
     why: FirstFound<Absent>,
 }
@@ -86,15 +87,7 @@ struct NamedTally {
 impl MetricsTally {
     pub fn add(&mut self, sample: &Sample) {
         for reading in &sample.metrics {
-            let at = match self.0.iter().position(|t| t.name == reading.name) {
-                Some(at) => at,
-                None => {
-                    let name = reading.name.clone();
-                    self.0.push(NamedTally { name, values: Vec::new(), missing: 0, why: FirstFound::default() });
-                    self.0.len() - 1
-                }
-            };
-            let Some(tally) = self.0.get_mut(at) else { continue };
+            let Some(tally) = self.tally(&reading.name) else { continue };
             match reading.number().filter(|n| n.abs() < LARGEST) {
                 Some(number) => tally.values.push((sample.block_number(), number)),
                 None => {
@@ -106,7 +99,25 @@ impl MetricsTally {
         }
     }
 
-    /// The statistics, and the values behind them, by block.
+    /// Takes a sample by which programs are compared.
+    pub fn compare(&mut self, sample: &Sample) {
+        for reading in &sample.metrics {
+            let number = reading.number().filter(|n| n.abs() < LARGEST);
+            if let Some((number, tally)) = number.and_then(|n| Some((n, self.tally(&reading.name)?))) {
+                tally.compared.push((sample.block_number(), number));
+            }
+        }
+    }
+
+    fn tally(&mut self, name: &str) -> Option<&mut NamedTally> {
+        let at = self.0.iter().position(|t| t.name == name).unwrap_or_else(|| {
+            self.0.push(NamedTally { name: name.to_owned(), ..NamedTally::default() });
+            self.0.len() - 1
+        });
+        self.0.get_mut(at)
+    }
+
+    /// The statistics, and the values by which programs are compared, by block.
     pub fn report(self) -> (Vec<MetricSummary>, Vec<MetricValues>) {
         let report = |mut tally: NamedTally| {
             tally.values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -116,7 +127,7 @@ impl MetricsTally {
                 None => tally.why.absent(),
             };
             let summary = MetricSummary { name: tally.name.clone(), figures, missing: tally.missing, why };
-            (summary, (tally.name, tally.values))
+            (summary, (tally.name, tally.compared))
         };
         self.0.into_iter().map(report).unzip()
     }
@@ -136,11 +147,15 @@ pub(crate) fn figures(values: &[(u32, f64)]) -> Option<MetricFigures> {
     })
 }
 
-/// The ratios of the values that both programs print, by pairs of samples of the same round, in the program's order of names.
-pub(crate) fn metric_ratios(program: &[MetricValues], reference: &[MetricValues]) -> Vec<MetricRatio> {
+/// The ratios of the values that both programs print, in the program's order of names; `compare` gives that of two series of values.
+pub(crate) fn metric_ratios(
+    program: &[MetricValues],
+    reference: &[MetricValues],
+    compare: impl Fn(&[(u32, f64)], &[(u32, f64)]) -> Option<Ratio>,
+) -> Vec<MetricRatio> {
     let ratio = |(name, values): &MetricValues| {
         let base = reference.iter().find(|r| r.0 == *name)?;
-        let found = compare(&block_means(values), &block_means(&base.1))?;
+        let found = compare(values, &base.1)?;
         Some(MetricRatio { name: name.clone(), ratio: found.ratio, interval: found.interval, pairs: found.pairs })
     };
     program.iter().filter_map(ratio).collect()
@@ -149,9 +164,16 @@ pub(crate) fn metric_ratios(program: &[MetricValues], reference: &[MetricValues]
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compare::ratio::compare;
+    use crate::run::blocks::block_means;
 
     fn tallied(values: &[(u32, f64)]) -> NamedTally {
-        NamedTally { name: "n".to_owned(), values: values.to_vec(), missing: 0, why: FirstFound::default() }
+        let (values, compared) = (values.to_vec(), values.to_vec());
+        NamedTally { name: "n".to_owned(), values, compared, ..NamedTally::default() }
+    }
+
+    fn compare_blocks(program: &[(u32, f64)], reference: &[(u32, f64)]) -> Option<Ratio> {
+        compare(&block_means(program), &block_means(reference))
     }
 
     #[test]
@@ -181,17 +203,17 @@ mod tests {
     fn ratios_are_of_values_of_the_same_round() {
         let named =
             |name: &str, f: f64| (name.to_owned(), (0..8).map(|i| (i, f * f64::from(i + 1))).collect::<Vec<_>>());
-        let ratios = metric_ratios(&[named("a", 3.0), named("b", 1.0)], &[named("a", 2.0)]);
+        let ratios = metric_ratios(&[named("a", 3.0), named("b", 1.0)], &[named("a", 2.0)], compare_blocks);
         assert_eq!(ratios.len(), 1);
         assert!((ratios[0].ratio - 1.5).abs() < 1e-12 && ratios[0].pairs == 8 && ratios[0].interval.is_ok());
         // Several of a block are one value of it.
         let of_blocks =
             |f: f64| ("a".to_owned(), (0..8).map(|i| (i / 4, f * f64::from(1 << (i % 4)))).collect::<Vec<_>>());
-        let ratios = metric_ratios(&[of_blocks(3.0)], &[of_blocks(2.0)]);
+        let ratios = metric_ratios(&[of_blocks(3.0)], &[of_blocks(2.0)], compare_blocks);
         assert!((ratios[0].ratio - 1.5).abs() < 1e-12 && ratios[0].pairs == 2);
         // Values of 0 have no ratio, and neither have values of different rounds.
         let zero = ("a".to_owned(), vec![(0, 0.0), (1, 1.0)]);
         let other = ("a".to_owned(), vec![(0, 1.0), (2, 1.0)]);
-        assert!(metric_ratios(&[zero], &[other]).is_empty());
+        assert!(metric_ratios(&[zero], &[other], compare_blocks).is_empty());
     }
 }

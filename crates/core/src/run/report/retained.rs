@@ -13,6 +13,8 @@ use crate::sample::data::{Phase, Sample};
 pub(crate) struct RetainedSeries {
     /// Positions in the run of the samples that are retained, ascending.
     positions: Vec<u32>,
+    /// The same of those by which programs are compared ([`crate::run::report::grouping::KeptSamples`]).
+    compared: Vec<u32>,
     difference: DifferenceTally,
     pub account: AccountTally,
     pub estimate: EstimateTally,
@@ -21,10 +23,12 @@ pub(crate) struct RetainedSeries {
 }
 
 impl RetainedSeries {
-    pub fn new(mut positions: Vec<u32>) -> RetainedSeries {
+    pub fn new(mut positions: Vec<u32>, mut compared: Vec<u32>) -> RetainedSeries {
         positions.sort_unstable();
+        compared.sort_unstable();
         RetainedSeries {
             positions,
+            compared,
             difference: DifferenceTally::default(),
             account: AccountTally::default(),
             estimate: EstimateTally::default(),
@@ -34,14 +38,20 @@ impl RetainedSeries {
     }
 
     pub fn add(&mut self, sample: &Sample, names: &mut FamilyNames) {
-        if sample.phase != Phase::Counted || self.positions.binary_search(&sample.seq).is_err() {
+        if sample.phase != Phase::Counted {
             return;
         }
-        self.difference.add(sample);
-        self.account.add(sample, names);
-        self.estimate.add(sample);
-        self.counters.add(sample);
-        self.metrics.add(sample);
+        if self.compared.binary_search(&sample.seq).is_ok() {
+            self.counters.compare(sample);
+            self.metrics.compare(sample);
+        }
+        if self.positions.binary_search(&sample.seq).is_ok() {
+            self.difference.add(sample);
+            self.account.add(sample, names);
+            self.estimate.add(sample);
+            self.counters.add(sample);
+            self.metrics.add(sample);
+        }
     }
 
     pub fn difference(&mut self) -> GrossDifference {

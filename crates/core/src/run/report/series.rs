@@ -4,15 +4,17 @@ use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::profile::data::Cutoff;
 use crate::profile::waits::family_waits;
+use crate::run::between;
 use crate::run::data::Run;
 use crate::run::discards::{Check, Cutoffs, DiscardReason, DiscardRule, EffectCheck, check};
 use crate::run::protocol::RuleCounts;
 use crate::run::report::counted::{GoodSample, SeriesCounts};
-use crate::run::report::data::{Discard, Measure, MeasureReport, SeriesReport};
+use crate::run::report::data::{Discard, IndependentIntervals, Measure, MeasureReport, SeriesReport};
 use crate::run::report::grouping::{FamilyNames, KeptSamples, SamplePlace, count, place};
 use crate::run::report::retained::RetainedSeries;
 use crate::sample::data::{Phase, Sample};
-use crate::statistics::intervals::{mean_interval, median_interval};
+use crate::statistics::dependence::dependence_in_blocks;
+use crate::statistics::intervals::{Interval, NoInterval, mean_interval, median_interval};
 use crate::statistics::limits::Limits;
 use crate::statistics::series::{Values, summary};
 use std::collections::{BTreeMap, HashMap};
@@ -104,9 +106,10 @@ impl SeriesStatistics {
 
     /// The samples whose elapsed time was retained; all, if none was.
     pub fn retained(&mut self, series: &SeriesCounts) -> RetainedSeries {
-        let retained = std::mem::take(&mut self.et.positions);
+        let (retained, passed) =
+            (std::mem::take(&mut self.et.positions), std::mem::take(&mut self.et.passed_positions));
         let all = || series.good.iter().map(|s| s.seq).collect();
-        RetainedSeries::new(if retained.is_empty() { all() } else { retained })
+        RetainedSeries::new(if retained.is_empty() { all() } else { retained }, passed)
     }
 
     /// The report, when the retained samples have been summed.
@@ -135,15 +138,17 @@ impl SeriesStatistics {
             quiet: None,
             probes: None,
         };
-        (report, KeptSamples { pt: pt.kept, et: et.kept, net: net.kept, metrics: printed, counters: counted })
+        (report, KeptSamples { pt: pt.passed, et: et.passed, net: net.passed, metrics: printed, counters: counted })
     }
 }
 
 struct MeasuredSeries {
     report: Reading<MeasureReport>,
     discards: Vec<Discard>,
-    kept: Vec<(u32, f64)>,
-    /// Positions in the run of the kept samples.
+    /// Samples that check 1 leaves.
+    passed: Vec<(u32, f64)>,
+    passed_positions: Vec<u32>,
+    /// Positions in the run of the retained samples.
     positions: Vec<u32>,
 }
 
@@ -155,7 +160,8 @@ fn measure_series(run: &Run, series: &SeriesCounts, measure: Measure, first: Opt
     };
     let timed = || series.good.iter().filter_map(|s| Some((s, time(s)?)));
     let spoiled = |s: &GoodSample| first.and_then(|c| c.reason((s.index, s.seq), measure));
-    let passed = Values::from_nanos(timed().filter(|(s, _)| spoiled(s).is_none()).map(|(_, t)| t));
+    let unspoiled = || timed().filter(|(s, _)| spoiled(s).is_none());
+    let passed = Values::from_nanos(unspoiled().map(|(_, t)| t));
     let limits = Limits::new(&passed, run.plan.sigma);
     let (mut discards, mut kept, mut positions) = (Vec::new(), Vec::new(), Vec::new());
     let mut samples = 0;
@@ -174,18 +180,36 @@ fn measure_series(run: &Run, series: &SeriesCounts, measure: Measure, first: Opt
         };
         discards.push(Discard { index: sample.index, measure, reason });
     }
-    // Tells the bootstraps of a run apart.
-    let item = 3 * series.index as u64 + measure as u64;
-    let report = match statistics(samples, &passed, &kept, run, item) {
+    let report = match statistics(samples, &passed, &kept, run, (count(series.index), measure)) {
         Some(report) => Reading::Value(report),
         None => Reading::Absent(why_none(series, samples, measure)),
     };
-    MeasuredSeries { report, discards, kept, positions }
+    let passed = unspoiled().map(|(s, t)| (s.block, t.as_f64())).collect();
+    MeasuredSeries { report, discards, passed, passed_positions: unspoiled().map(|(s, _)| s.seq).collect(), positions }
 }
 
-fn statistics(samples: usize, passed: &Values, kept: &[(u32, f64)], run: &Run, item: u64) -> Option<MeasureReport> {
+fn statistics(
+    samples: usize,
+    passed: &Values,
+    kept: &[(u32, f64)],
+    run: &Run,
+    (series, measure): (u32, Measure),
+) -> Option<MeasureReport> {
     let retained = Values::new(kept.iter().map(|k| k.1)).ok()?;
     let s = summary(&retained)?;
+    let dependence = dependence_in_blocks(kept);
+    let of_run = IndependentIntervals {
+        // The item tells the bootstraps of a run apart.
+        mean: mean_interval(passed, run.plan.sigma, run.plan.seed, 3 * u64::from(series) + measure as u64),
+        median: median_interval(&retained),
+    };
+    let between_runs = between::noted(&run.notes, series, measure);
+    let honest = |interval: &Result<Interval, NoInterval>, value: f64| {
+        let stretched = interval.clone().map(|i| i.stretched(value, dependence.map_or(1.0, |d| d.stretch)));
+        // No time is below 0.
+        let possible = stretched.map(|i| Interval { low: i.low.max(0.0_f64.min(s.min)), ..i });
+        possible.map(|i| between_runs.iter().fold(i, |i, b| b.widen(i, value)))
+    };
     Some(MeasureReport {
         samples: count(samples),
         discarded_by_cutoff: count(samples - passed.len()),
@@ -197,8 +221,11 @@ fn statistics(samples: usize, passed: &Values, kept: &[(u32, f64)], run: &Run, i
         relative_error: s.relative_error,
         min: s.min,
         max: s.max,
-        mean_interval: mean_interval(passed, run.plan.sigma, run.plan.seed, item),
-        median_interval: median_interval(&retained),
+        mean_interval: honest(&of_run.mean, s.mean),
+        median_interval: honest(&of_run.median, s.median),
+        dependence,
+        between_runs,
+        independent: Some(of_run),
         trustworthy: 2 * kept.len() >= samples,
     })
 }
