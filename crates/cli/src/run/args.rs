@@ -80,9 +80,9 @@ pub struct CountArgs {
     /// Order of several programs [default: auto; rounds with --prepare or --conclude; sequential if their setup commands differ]
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
-    /// Seed of the random order and of the environment padding
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of the random order and of the environment padding, to repeat those of another run [default: another one for each run]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Kill an execution after TIME; it counts as failed and ends its program's series
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub timeout: Option<Nanos>,

@@ -34,7 +34,6 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
     };
     let metric = |(name, pattern): &(String, String)| MetricPlan { name: name.clone(), pattern: pattern.clone() };
     let rest = RunPlan {
-        seed: args.count.seed,
         warmup: args.count.warmup,
         margin: args.statistics.margin,
         max_time: args.count.max_time,
@@ -74,6 +73,7 @@ fn request(args: &RunArgs) -> Result<RunRequest, Failure> {
         cpus: c.cpus.as_deref().map(cpu_list).transpose()?,
         cwd: c.cwd.as_ref().map(PathBuf::from),
         outputs,
+        seed: args.count.seed,
         rest,
         ..RunRequest::new(programs(args)?)
     })

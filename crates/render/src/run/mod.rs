@@ -8,6 +8,7 @@ pub mod duet_csv;
 pub(crate) mod fixtures;
 pub mod hints;
 pub mod hyperfine;
+mod intervals;
 pub mod json;
 pub mod markup;
 pub(crate) mod metrics;

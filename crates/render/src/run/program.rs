@@ -3,6 +3,7 @@
 use crate::compare::names::{command, folder, is_named};
 use crate::compare::rows::mean;
 use crate::profile::effect::process_time;
+use crate::run::intervals::resemblance;
 use crate::run::{account, counters};
 use std::collections::BTreeMap;
 use tarebench_core::base::reading::{Absent, Reading};
@@ -119,7 +120,8 @@ fn figures(s: &SeriesReport) -> Table {
         "note",
     ];
     let note = "Of the retained samples; discarded by daemons (check 1) and by standard deviations (check 2). The mean CPU time is EMP's \
-                execution time (step 4); intervals of means are by bootstrap with the discards.";
+                execution time (step 4); intervals of means are by bootstrap with the discards, intervals of medians by order statistics, \
+                both widened for what successive samples and runs have in common.";
     let mut t = Table::new("Figures", note, &columns);
     let rows = [("CPU time (PT)", &s.pt), ("elapsed time (ET)", &s.et), ("net time", &s.net)];
     for (name, reading) in rows.into_iter().filter(|_| s.counted > 0) {
@@ -155,7 +157,8 @@ fn doubts(m: &MeasureReport) -> Cell {
     let untrusted = (!m.trustworthy).then(|| "not trustworthy: fewer than half of the samples are left".to_owned());
     let reasons = [m.mean_interval.as_ref().err(), m.median_interval.as_ref().err()];
     let without = reasons.into_iter().flatten().next().map(ToString::to_string);
-    Cell::text([untrusted, without].into_iter().flatten().collect::<Vec<_>>().join("; "))
+    let all = untrusted.into_iter().chain(without).map(Cell::text).chain(resemblance(m));
+    all.reduce(|all, next| all.and("; ").and(next)).unwrap_or_default()
 }
 
 fn daemons(s: &SeriesReport) -> Table {

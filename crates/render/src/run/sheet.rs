@@ -178,9 +178,10 @@ fn measured(report: &RunReport, zone: &TimeZone) -> Cell {
     };
     let id = (run.id > 0).then(|| Cell::text(format!("run {}", run.id)));
     let order = (report.series.len() > 1).then(|| Cell::text(order));
+    let seed = Cell::text(format!("seed {}", plan.seed));
     let count = count.and(format!(" after {}", plural(plan.warmup, "warm-up")));
     let kept = quiet::kept_to(report).map(|cpus| Cell::text(format!("kept {cpus}, with probes")));
-    let items = [id, Some(Cell::date(run.created, zone)), Some(count), order, kept, state.map(Cell::text)];
+    let items = [id, Some(Cell::date(run.created, zone)), Some(count), order, Some(seed), kept, state.map(Cell::text)];
     items.into_iter().flatten().reduce(between).unwrap_or_default()
 }
 

@@ -3,7 +3,7 @@
 use crate::compare::named::{NamedRun, resolve};
 pub use crate::compare::stored_error::StoredCompareError;
 use crate::documents::{DocumentError, whole};
-use crate::run::samples::SamplesAlone;
+use crate::run::past::past_runs;
 use crate::run::session::{load as load_run, new_uuid};
 use std::collections::{BTreeMap, BTreeSet};
 use tarebench_core::compare::stored::{
@@ -12,10 +12,10 @@ use tarebench_core::compare::stored::{
 use tarebench_core::compare::stored_check::{MOST_PAIRS, MOST_PAST_RUNS};
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Id, Status};
 use tarebench_core::machine::conditions::fingerprint;
-use tarebench_core::run::compared::{block_counters, block_metrics, block_ratios, compared_run, past_run, side};
+use tarebench_core::run::compared::{block_counters, block_metrics, block_ratios, compared_run, side};
 use tarebench_core::run::data::Run;
 use tarebench_core::run::report::data::RunReport;
-use tarebench_store::{DocumentFilter, Store, StoreError, content};
+use tarebench_store::{Store, StoreError, content};
 use tarebench_sys::clock;
 
 /// A comparison of stored runs to be made.
@@ -28,11 +28,6 @@ pub struct StoredRequest {
     /// What is asked for.
     pub plan: StoredPlan,
 }
-
-/// After so many samples of other runs no more of these are read: that of a few long runs takes longer than everything else.
-const ENOUGH_PAST_SAMPLES: u64 = 10_000;
-/// Another run with more samples is not read.
-const LARGEST_PAST_RUN: u64 = 50_000;
 
 /// Compares what is named.
 ///
@@ -250,40 +245,12 @@ fn counterpart(other: &NamedRun, program: u32, reference: &NamedRun, ours: &[u32
     ours.iter().find(same_identity).or_else(|| ours.iter().find(same_label)).copied()
 }
 
-/// What the newest other runs of the machines of these runs say of their programs. Runs that cannot be read are left out.
+/// What the newest other runs of the machines of these runs say of their programs.
 fn history(store: &dyn Store, compared: &[ComparedRun]) -> Result<Vec<PastRun>, StoreError> {
-    let most = MOST_PAST_RUNS + compared.len();
-    let newest = store
-        .list(&DocumentFilter { limit: u32::try_from(most).ok(), ..DocumentFilter::of_kind(DocumentKind::Run) })?;
     let fingerprints: BTreeSet<&str> = compared.iter().map(|r| r.conditions.fingerprint()).collect();
-    let is_past =
-        |run: &Run| run.plan.purpose.is_none() && fingerprints.contains(fingerprint(&run.host, &run.factors).as_str());
-    let mut found = Vec::new();
-    let mut samples = 0;
-    let others = newest.into_iter().filter(|s| compared.iter().all(|r| r.uuid != s.head.uuid));
-    let counted = others.map(|s| (s.head.number, s.counted.unwrap_or(0))).filter(|(_, counted)| *counted > 0);
-    for (number, counted) in counted.take(MOST_PAST_RUNS) {
-        if samples >= ENOUGH_PAST_SAMPLES {
-            break;
-        }
-        if counted > LARGEST_PAST_RUN {
-            continue;
-        }
-        let past = store.run(number).and_then(|run| match is_past(&run) {
-            true => past_run(&run, &SamplesAlone { store, run: number }).map(Some),
-            false => Ok(None),
-        });
-        match past {
-            Ok(past) => {
-                samples += past.as_ref().map_or(0, |_| counted);
-                found.extend(past);
-            }
-            // Another process has removed it, or it is damaged; it is not what was asked for.
-            Err(StoreError::NoSuch { .. } | StoreError::Corrupt { .. }) => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(found)
+    let uuids: Vec<&str> = compared.iter().map(|r| r.uuid.as_str()).collect();
+    let is_past = |run: &Run| fingerprints.contains(fingerprint(&run.host, &run.factors).as_str());
+    past_runs(store, &uuids, MOST_PAST_RUNS, &is_past)
 }
 
 /// The head of a comparison that is not stored yet.

@@ -2,6 +2,7 @@
 
 pub mod count;
 pub mod order;
+pub(crate) mod past;
 pub(crate) mod quiet;
 pub mod request;
 pub mod samples;

@@ -35,7 +35,9 @@ pub struct RunRequest {
     pub cwd: Option<PathBuf>,
     /// Where the output of each program goes, the reference first; empty: as the plan says.
     pub outputs: Vec<Output>,
-    /// All else. Its programs, hook shell, order, number of samples, CPUs and working directory are replaced by what is asked for
+    /// Seed of all that is random; `None`: another one for each run, so that runs do not share their order and their paddings.
+    pub seed: Option<u64>,
+    /// All else. Its programs, hook shell, order, number of samples, CPUs, working directory and seed are replaced by what is asked for
     /// above.
     pub rest: RunPlan,
 }
@@ -51,6 +53,7 @@ impl RunRequest {
             cpus: None,
             cwd: None,
             outputs: Vec::new(),
+            seed: None,
             rest: RunPlan::of(Vec::new()),
         }
     }
@@ -124,7 +127,7 @@ pub struct RequestedRun {
 /// # Errors
 /// [`RequestError`].
 pub fn plan(request: RunRequest) -> Result<RequestedRun, RequestError> {
-    let RunRequest { programs: asked, control: has_control, count, order, cpus, cwd, outputs, rest } = request;
+    let RunRequest { programs: asked, control: has_control, count, order, cpus, cwd, outputs, seed, rest } = request;
     let Programs { mut programs, by_shell } = programs(&asked)?;
     check_probes(&rest)?;
     let input = input(rest.input, rest.user.is_some())?;
@@ -156,11 +159,18 @@ pub fn plan(request: RunRequest) -> Result<RequestedRun, RequestError> {
         input,
         cpus,
         cwd,
+        seed: seed.unwrap_or_else(random_seed),
         hook_shell: asked.shell.shell().to_vec(),
         ..rest
     };
     MetricPatterns::new(&plan)?;
     Ok(RequestedRun { plan, by_shell })
+}
+
+/// Short enough to be typed again.
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0) >> 32
 }
 
 fn check_probes(plan: &RunPlan) -> Result<(), RequestError> {

@@ -1,6 +1,7 @@
 //! Measuring a plan, resuming a run, loading a stored run.
 
 use crate::event::{Event, Watch};
+use crate::run::past::keep_spread;
 use crate::run::quiet;
 use crate::run::quiet::QuietLearner;
 use crate::run::samples::RunSamples;
@@ -644,6 +645,12 @@ fn run_session(
             && !matches!(ending.why, StopReason::NotKept(_))
         {
             let text = format!("what the probes saw of the machine could not be stored; no sample is lost: {e}");
+            watch(Event::Run(&run, RunEvent::Warning(text)));
+        }
+        if let Err(e) = keep_spread(&mut run, store)
+            && !matches!(ending.why, StopReason::NotKept(_))
+        {
+            let text = format!("the spread between earlier runs could not be stored; no sample is lost: {e}");
             watch(Event::Run(&run, RunEvent::Warning(text)));
         }
     }

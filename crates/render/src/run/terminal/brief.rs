@@ -2,6 +2,7 @@
 
 use crate::compare::names::names;
 use crate::compare::{answer, design, rows, several};
+use crate::run::intervals::what_of;
 use crate::run::terminal::{lines, quiet, warnings};
 use crate::run::{account, counters, metrics, quiet as corrected};
 use tarebench_core::documents::head::Status;
@@ -38,6 +39,7 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     // The lines of a program say why it has no sample; a row of the table does not.
     warnings::section(page, report, &names, count <= SECTIONS);
     quiet::hint(page, report);
+    intervals(page, report);
     status(page, report);
 }
 
@@ -78,6 +80,13 @@ fn accounts(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
         }
     }
     page.gap();
+}
+
+/// What the intervals are of.
+fn intervals(page: &mut ScreenText<'_>, report: &RunReport) {
+    if let Some(said) = what_of(report) {
+        page.hang(&[], Paint::Dim, &said.write(&Form::terminal(page.style)));
+    }
 }
 
 /// One line: which run, which protocol, where the details are.
