@@ -11,9 +11,8 @@ use tarebench_core::run::block_size::BlockEvidence;
 use tarebench_core::run::last_words::LastWords;
 use tarebench_core::run::plan::{ALONE_BLOCKS, Order, RunCount, RunPlan};
 use tarebench_core::run::schedule::{Act, Acts, Slot, after_warmups, environment_padding, first_warmups};
-use tarebench_core::run::stopping::{Decision, DetectRule, decide, in_samples, next_decision};
+use tarebench_core::run::stopping::{Decision, DetectRule, PrecisionRule, decide, in_samples, next_decision};
 use tarebench_core::sample::data::{Outcome, Phase, Sample, SampleBlock};
-use tarebench_core::statistics::series::Values;
 
 /// What is reported to the caller during a run; never inside a sample.
 pub enum RunEvent<'a> {
@@ -178,8 +177,8 @@ struct SeriesProgress {
     alone: AloneEvidence,
     /// By which it and the reference share the CPU.
     together: TogetherEvidence,
-    /// PT, or ET where there is none, of the counted successes, ns.
-    values: Vec<f64>,
+    /// The times of the counted successes.
+    times: PrecisionRule,
     /// The last decision, and with how many values the next one is due.
     decided: (Option<Decision>, usize),
 }
@@ -191,21 +190,20 @@ impl SeriesProgress {
         if !plan.ignore_failure.accepts(&sample.outcome) {
             self.failed = true;
         } else if sample.phase == Phase::Counted {
-            self.values.push(sample.process_time().unwrap_or_else(|_| sample.elapsed()).as_f64());
+            self.times.add(sample.block_number(), sample.elapsed(), sample.process_time().ok());
         }
     }
 
-    fn is_precise(&mut self, runs: RunCount, most: u32) -> bool {
+    fn is_precise(&mut self, plan: &RunPlan, runs: RunCount, series: u32, most: u32) -> bool {
         let (decision, due) = self.decided;
         if let Some(decision) = decision
-            && self.values.len() < due
+            && self.times.len() < due
             && self.counted < most
         {
             return decision != Decision::Continue;
         }
-        let Ok(values) = Values::new(self.values.iter().copied()) else { return false };
-        let decision = decide(runs, &values, self.counted);
-        self.decided = (Some(decision), next_decision(self.values.len()));
+        let decision = decide(plan, runs, series, &self.times, self.counted);
+        self.decided = (Some(decision), next_decision(self.times.len()));
         decision != Decision::Continue
     }
 }
@@ -444,8 +442,8 @@ impl Session<'_, '_> {
         let most = self.plan.max_runs().saturating_mul(self.executions);
         let concerned = |i: usize, p: &SeriesProgress| !p.failed && (!sequential || i == series as usize);
         let all = self.progress.iter_mut().enumerate();
-        let mut concerned = all.filter(|(i, p)| concerned(*i, p)).map(|(_, p)| p).peekable();
-        concerned.peek().is_some() && concerned.all(|p| p.is_precise(runs, most))
+        let mut concerned = all.filter(|(i, p)| concerned(*i, p)).peekable();
+        concerned.peek().is_some() && concerned.all(|(i, p)| p.is_precise(self.plan, runs, i as u32, most))
     }
 
     /// Whether the difference that is to be detected would be seen of every program that can still be compared.

@@ -59,8 +59,9 @@ pub struct CountArgs {
     #[arg(short, long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000_000), conflicts_with_all = ["precision", "min_runs", "max_runs"])]
     pub runs: Option<u32>,
-    /// Take samples until the 95% interval of the median CPU time is within ± REL of it, e.g. 0.01 for 1%
-    #[arg(long, value_name = "REL", allow_negative_numbers = true)]
+    /// Take samples until the 95% intervals of mean and median are within ± REL of these, e.g. 1% or 0.01: those of the CPU time, or of
+    /// the elapsed time of a program that mostly waits
+    #[arg(long, value_name = "REL", value_parser = share, allow_negative_numbers = true)]
     pub precision: Option<f64>,
     /// Compare the programs until a difference of REL would be seen, e.g. 1% or 0.01; by duets, if --order names no other order
     #[arg(long, value_name = "REL", value_parser = share, allow_negative_numbers = true,

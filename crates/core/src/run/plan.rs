@@ -125,7 +125,7 @@ impl Order {
 pub enum RunCount {
     /// Exactly this number (EMPv6: 10).
     Fixed(u32),
-    /// Until the half width of the median's 95% interval of PT is below `precision` of the median.
+    /// Until the 95% intervals of mean and median are within `precision` of these ([`crate::run::stopping::PrecisionRule`]).
     Adaptive {
         /// Relative half width to reach, e.g. 0.01.
         precision: f64,

@@ -3,11 +3,15 @@
 use crate::common::{run, sample};
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::ratio::Verdict;
-use tarebench_core::run::plan::Order;
+use tarebench_core::run::data::Run;
+use tarebench_core::run::plan::{Order, RunCount};
 use tarebench_core::run::report::build::build;
 use tarebench_core::run::report::data::{Comparison, MeasureReport};
+use tarebench_core::run::stopping::{Decision, PrecisionRule, decide, next_decision};
 use tarebench_core::sample::data::{Sample, SampleBlock};
+use tarebench_core::statistics::limits::Limits;
 use tarebench_core::statistics::random::{RandomPurpose, generator, normal, shuffle, unit};
+use tarebench_core::statistics::series::Values;
 
 /// What the times of a series do; relative to a mean of 100 ms, in parts of 1%.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,4 +201,70 @@ fn a_difference_is_still_seen() {
     };
     let found = (0..40).map(seen).filter(|s| *s).count();
     assert!(found >= 34, "3% at a spread of 1%, 20 rounds: {found} of 40");
+}
+
+/// The mean that the report prints.
+fn mean_of(run: &Run, times: &[f64]) -> f64 {
+    let passed = Values::new(times.iter().copied()).unwrap();
+    let limits = Limits::new(&passed, run.plan.sigma);
+    let kept: Vec<f64> = times.iter().copied().filter(|t| limits.is_none_or(|l| l.holds(*t))).collect();
+    kept.iter().sum::<f64>() / kept.len() as f64
+}
+
+/// A series that goes on until its precision is reached: how many samples it took, and whether its mean is as near to that of many.
+fn stopped(precision: f64, draw: &mut dyn FnMut() -> f64, truth: f64) -> (u32, bool) {
+    let runs = RunCount::Adaptive { precision, min: 10, max: 500 };
+    let mut run = run(1);
+    run.plan.runs = runs;
+    let (mut rule, mut times, mut taken, mut due) = (PrecisionRule::default(), Vec::new(), 0, 0);
+    loop {
+        let time = Nanos((1e8 * draw()) as i64);
+        rule.add(taken, time, Some(time));
+        times.push(time.as_f64());
+        taken += 1;
+        if taken >= due || taken == 500 {
+            due = next_decision(taken as usize) as u32;
+            if decide(&run.plan, runs, 0, &rule, taken) != Decision::Continue {
+                let mean = mean_of(&run, &times);
+                return (taken, (mean / (1e8 * truth) - 1.0).abs() <= precision);
+            }
+        }
+    }
+}
+
+/// Normal times of 2%, those of two modes of which 30% are 5% slower, and times that resemble each other.
+fn precise(kind: u32, series: u32) -> (u32, u32) {
+    let mut rng = generator(320, RandomPurpose::Noise, u64::from(kind));
+    let one = |_| {
+        let mut state = normal(&mut rng);
+        let mut draw = || match kind {
+            0 => 1.0 + 0.02 * normal(&mut rng),
+            1 => 1.0 + 0.005 * normal(&mut rng) + if unit(&mut rng) < 0.3 { 0.05 } else { 0.0 },
+            _ => {
+                state = 0.5 * state + 0.75_f64.sqrt() * normal(&mut rng);
+                1.0 + 0.02 * state
+            }
+        };
+        stopped(0.01, &mut draw, if kind == 1 { 1.015 } else { 1.0 })
+    };
+    let all: Vec<(u32, bool)> = (0..series).map(one).collect();
+    (all.iter().map(|s| s.0).sum::<u32>() / series, all.iter().filter(|s| s.1).count() as u32)
+}
+
+#[test]
+fn a_precision_is_reached() {
+    for kind in 0..3 {
+        let (samples, within) = precise(kind, 30);
+        assert!(within >= 24 && samples < 250, "{kind}: {within} of 30, {samples} samples");
+    }
+}
+
+#[test]
+#[ignore = "slow: 1,000 series of each kind (make slow)"]
+fn a_precision_is_reached_in_90_of_100_series() {
+    for kind in 0..3 {
+        let (samples, within) = precise(kind, 1_000);
+        println!("kind {kind}: {within} of 1,000 are within 1%, after {samples} samples");
+        assert!(within >= 900);
+    }
 }

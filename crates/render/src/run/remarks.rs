@@ -3,6 +3,7 @@
 use crate::compare::design;
 use crate::compare::sentence::{short, word};
 use crate::profile::doubts;
+use crate::run::program::time_of;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::base::reading::{Absent, Reading};
 use tarebench_core::compare::ratio::{RatioBasis, Verdict};
@@ -73,7 +74,9 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
             detect(*asked, *reached, *basis, [*blocks, *most, *looks], remark.warning(), hints)
         }
         Kind::ControlDiffers { reference, ratio, interval } => control_differs(*reference, *ratio, interval),
-        Kind::Precision { samples, asked, reached } => precision(*samples, *asked, *reached, remark.warning(), hints),
+        Kind::Precision { samples, asked, measure, reached } => {
+            precision(*samples, *asked, (*measure, *reached), remark.warning(), hints)
+        }
         Kind::DaemonsIncomplete { samples, of, why } => {
             let what = format!("In {samples} of {of} samples the list of daemons may be incomplete ({why}).");
             format!("{what} Run as root (CAP_NET_ADMIN) to record all of them.")
@@ -269,13 +272,19 @@ fn no_intervals(measures: &[Measure], retained: u32, needed: u32, hints: &Hints)
     format!("No intervals of {} time: {retained} retained samples, {needed} are needed.{more}", names.join(", "))
 }
 
-fn precision(samples: u64, asked: f64, reached: Option<f64>, missed: bool, hints: &Hints) -> String {
+fn precision(
+    samples: u64,
+    asked: f64,
+    (measure, reached): (Measure, Option<f64>),
+    missed: bool,
+    hints: &Hints,
+) -> String {
     let share = |share| Cell::of(Unit::Share, share);
-    let asked = share(asked);
+    let (asked, of) = (share(asked), time_of(measure));
     match reached.map(share) {
         Some(reached) if !missed => {
             format!(
-                "Precision reached: after {samples} samples the 95% interval of the median is within ± {reached} \
+                "Precision reached: after {samples} samples mean and median of the {of} are known within ± {reached} \
                  (requested: ± {asked})."
             )
         }
@@ -283,7 +292,8 @@ fn precision(samples: u64, asked: f64, reached: Option<f64>, missed: bool, hints
             let reached = reached.map_or_else(String::new, |r| format!("; reached: ± {r}"));
             let more = hints.sentence(&Hint::MoreForPrecision);
             format!(
-                "Precision not reached: requested ± {asked} of the median with at most {samples} samples{reached}.{more}"
+                "Precision not reached: requested ± {asked} of mean and median of the {of} with at most {samples} \
+                 samples{reached}.{more}"
             )
         }
     }
@@ -417,7 +427,7 @@ mod tests {
 
     #[test]
     fn precision_is_reached_or_not() {
-        let kind = |reached| Kind::Precision { samples: 20, asked: 0.005, reached };
+        let kind = |reached| Kind::Precision { samples: 20, asked: 0.005, measure: Measure::Et, reached };
         let reached = said(kind(Some(0.0038)));
         assert!(reached.contains("the median is within ± 0.38 % (requested: ± 0.50 %)."), "{reached}");
         let missed = said(kind(Some(0.0061)));

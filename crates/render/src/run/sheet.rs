@@ -4,6 +4,7 @@ use crate::compare::overview::{overview, plot_id, table, without_duets};
 use crate::compare::table::comparison;
 use crate::compare::{design, duet_page, duets};
 use crate::run::hints::hints_of_run;
+use crate::run::intervals::what_of;
 use crate::run::protocol::{asks, finding, no_check_one};
 use crate::run::{metrics, plot, program, quiet, quiet_page, remarks};
 use tarebench_core::base::date::TimeZone;
@@ -144,6 +145,7 @@ fn facts(report: &RunReport, hints: &Hints, zone: &TimeZone) -> Vec<SheetFact> {
     let held = p.steps.iter().filter(|s| s.standing == Standing::Held).count();
     let reached =
         if p.reached == 0 { "EMPv1 is not reached".to_owned() } else { format!("EMPv{} is reached", p.reached) };
+    all.extend(what_of(report).map(|said| SheetFact::new("intervals", said)));
     all.push(SheetFact::new("protocol", format!("{reached}, {held} of {} held", plural(p.steps.len() as u64, "step"))));
     all
 }

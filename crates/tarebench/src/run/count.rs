@@ -40,7 +40,7 @@ impl CountError {
 pub struct CountRequest {
     /// This number; `None`: 10, unless one of the following is there.
     pub samples: Option<u32>,
-    /// Until the 95% interval of the median CPU time is within ± this share of it.
+    /// Until the 95% intervals of mean and median are within ± this share of these.
     pub precision: Option<f64>,
     /// Blocks until a difference of this share would be seen between the programs.
     pub difference: Option<f64>,

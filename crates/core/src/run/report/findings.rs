@@ -142,8 +142,11 @@ pub enum RemarkKind {
     /// The number of samples was to be chosen by precision.
     Precision {
         samples: u64,
-        /// Half width of the median's interval that was asked for, as a share of the median.
+        /// Half width of the intervals of mean and median that was asked for, as a share of these.
         asked: f64,
+        /// What it is of.
+        #[serde(default = "process_time")]
+        measure: Measure,
         /// The one that was reached, if there is an interval.
         reached: Option<f64>,
     },
@@ -241,6 +244,11 @@ pub enum RemarkKind {
         /// By how much, forward; the step that is furthest from 0.
         step: f64,
     },
+}
+
+/// What precisions of earlier versions were of.
+fn process_time() -> Measure {
+    Measure::Pt
 }
 
 impl Remark {

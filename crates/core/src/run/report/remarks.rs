@@ -15,10 +15,9 @@ use crate::run::report::data::{Comparison, FailedSample, Measure, SeriesReport, 
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
 use crate::run::report::grouping::{KeptSamples, count, reference};
 use crate::run::report::quiet::{RunQuiet, SeriesProbes};
-use crate::run::stopping::{DetectInterval, DetectRule, relative_half_width};
+use crate::run::stopping::{DetectInterval, DetectRule, PrecisionRule};
 use crate::sample::data::Outcome;
 use crate::statistics::intervals::{FEWEST, Interval};
-use crate::statistics::series::Values;
 
 /// Elapsed time above this many times the process time gives a remark.
 const FAR_ABOVE: f64 = 1.5;
@@ -270,14 +269,13 @@ fn retained(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBui
 /// By the same figure that ended the series: of all successful samples, not only of the retained ones.
 fn adaptive(run: &Run, group: &SeriesCounts, builder: &mut RemarkBuilder) {
     let RunCount::Adaptive { precision, .. } = run.plan.runs else { return };
-    let mut times = Values::from_nanos(group.good.iter().filter_map(|s| s.pt));
-    if times.is_empty() {
-        times = Values::from_nanos(group.good.iter().map(|s| s.elapsed));
-    }
+    let mut rule = PrecisionRule::default();
+    group.good.iter().for_each(|s| rule.add(s.block, s.elapsed, s.pt));
     builder.add(RemarkKind::Precision {
         samples: u64::from(group.counted),
         asked: precision,
-        reached: relative_half_width(&times).filter(|w| w.is_finite()),
+        measure: rule.measure(),
+        reached: rule.reached(&run.plan, count(group.index)).filter(|w| w.is_finite()),
     });
 }
 

@@ -12,6 +12,7 @@ use crate::run::report::counted::{GoodSample, SeriesCounts};
 use crate::run::report::data::{Discard, IndependentIntervals, Measure, MeasureReport, SeriesReport};
 use crate::run::report::grouping::{FamilyNames, KeptSamples, SamplePlace, count, place};
 use crate::run::report::retained::RetainedSeries;
+use crate::run::stopping::interval_item;
 use crate::sample::data::{Phase, Sample};
 use crate::statistics::dependence::dependence_in_blocks;
 use crate::statistics::intervals::{Interval, NoInterval, mean_interval, median_interval};
@@ -199,8 +200,7 @@ fn statistics(
     let s = summary(&retained)?;
     let dependence = dependence_in_blocks(kept);
     let of_run = IndependentIntervals {
-        // The item tells the bootstraps of a run apart.
-        mean: mean_interval(passed, run.plan.sigma, run.plan.seed, 3 * u64::from(series) + measure as u64),
+        mean: mean_interval(passed, run.plan.sigma, run.plan.seed, interval_item(series, measure)),
         median: median_interval(&retained),
     };
     let between_runs = between::noted(&run.notes, series, measure);
