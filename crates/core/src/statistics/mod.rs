@@ -23,4 +23,5 @@ pub mod serial;
 pub mod series;
 pub mod signed_rank;
 pub mod spread;
+pub mod steadiness;
 pub mod trend;
