@@ -25,6 +25,13 @@ fn words(hint: &Hint, db: &str) -> String {
         Hint::Samples(n) => format!("take more samples: `--runs {n}`"),
         Hint::AtMost(n) => format!("allow more samples: `--max-runs {n}`"),
         Hint::MoreForPrecision => "allow more samples (`-M`), or quiet the machine (`tare doctor`)".to_owned(),
+        Hint::SpeedChanges => {
+            "measure while the machine is idle, correct for its speed (`--quiet`), or compare programs by \
+                               duets (`--order duet`)"
+                .to_owned()
+        }
+        Hint::WarmUps(n) => format!("take {n} more warm-ups (`-w`)"),
+        Hint::SeeSamples => "see when each sample ran: `tare report` plots them".to_owned(),
         Hint::LeaveRunning => "keep them running with `--leave-running`".to_owned(),
         Hint::LearnProfile => format!("make one with: `tare profile{db}`"),
         Hint::ListProfiles => format!("list them with: `tare profile list{db}`"),

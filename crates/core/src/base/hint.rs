@@ -23,6 +23,12 @@ pub enum Hint {
     AtMost(u32),
     /// Let the number of samples grow further, or quiet the machine.
     MoreForPrecision,
+    /// Correct for the machine's speed, or compare programs by duets, which its changes affect alike.
+    SpeedChanges,
+    /// Take so many warm-ups more.
+    WarmUps(u32),
+    /// See in the plots of a page when each sample ran.
+    SeeSamples,
     /// Let leftover processes continue to run.
     LeaveRunning,
     /// Make a profile of this machine.

@@ -81,11 +81,28 @@ pub enum Unsteadiness {
         /// So many independent values would have as exact a mean.
         independent: f64,
     },
-    /// All times are multiples of a long tick.
-    Ticks { tick: f64, distinct: u32 },
+    /// All times differ by multiples of a long tick.
+    Ticks {
+        tick: f64,
+        /// Different times.
+        distinct: u32,
+        values: u32,
+    },
 }
 
 impl Unsteadiness {
+    /// The smaller, the more it changes what the figures mean.
+    pub fn rank(&self) -> u8 {
+        match self {
+            Unsteadiness::Drift { .. } => 0,
+            Unsteadiness::Step { .. } => 1,
+            Unsteadiness::WarmUp { .. } => 2,
+            Unsteadiness::Modes { .. } => 3,
+            Unsteadiness::SerialCorrelation { .. } => 4,
+            Unsteadiness::Ticks { .. } => 5,
+        }
+    }
+
     /// Whether times changed by enough for anybody.
     fn matters(&self) -> bool {
         let (a, b) = match self {
@@ -143,7 +160,7 @@ pub fn coarse_clock(times: &[i64]) -> Option<Unsteadiness> {
     let deviation = (squares(&values, mean(&values)) / (values.len() - 1) as f64).sqrt();
     let distinct: BTreeSet<i64> = times.iter().copied().collect();
     let coarse = tick > 0.0 && tick >= LEAST_SHARE * median.abs() && tick > COARSE * deviation;
-    coarse.then(|| Unsteadiness::Ticks { tick, distinct: count(distinct.len()) })
+    coarse.then(|| Unsteadiness::Ticks { tick, distinct: count(distinct.len()), values: count(times.len()) })
 }
 
 fn count(n: usize) -> u32 {
@@ -488,7 +505,7 @@ mod tests {
     fn a_clock_of_10_ms_is_coarse_beside_a_small_spread_only() {
         let mut rng = generator(43, RandomPurpose::Noise, 0);
         let found = look(&stationary(&mut rng, Noise::Ticks, 40, 0.05));
-        let [Unsteadiness::Ticks { tick, distinct }] = found[..] else { panic!("{found:?}") };
+        let [Unsteadiness::Ticks { tick, distinct, values: 40 }] = found[..] else { panic!("{found:?}") };
         assert_eq!((tick, (2..=5).contains(&distinct)), (1e7, true));
         assert_eq!(look(&stationary(&mut rng, Noise::Ticks, 40, 0.3)), []);
         // A level of its own is no chance, even of few distinct times.
@@ -501,7 +518,7 @@ mod tests {
     #[test]
     fn changes_below_one_per_cent_do_not_matter() {
         let times = |size: f64| -> Vec<f64> {
-            let time = |i: usize| 1e8 + if i < 20 { 0.0 } else { size * 1e8 } + ((i * 7919) % 40) as f64 * 1e3;
+            let time = |i: usize| 1e8 + if i < 20 { 0.0 } else { size * 1e8 } + ((i * 25) % 41) as f64 * 1e3;
             (0..40).map(time).collect()
         };
         assert_eq!(look(&times(0.009)), []);

@@ -20,3 +20,4 @@ mod quiet;
 mod report;
 mod short;
 mod shown;
+mod steadiness;

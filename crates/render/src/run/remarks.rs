@@ -15,6 +15,7 @@ use tarebench_core::sample::cgroup_limits::OutOfMemory;
 use tarebench_core::sample::data::Outcome;
 use tarebench_core::sample::process_time::{PtSource, Shortfall};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
+use tarebench_core::statistics::steadiness::Unsteadiness;
 use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::hints::Hints;
 use tarebench_report::words;
@@ -70,6 +71,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::NoTime { measure, why } => no_time(*measure, why, hints),
         Kind::NoIntervals { measures, retained, needed } => no_intervals(measures, *retained, *needed, hints),
+        Kind::Unsteady { measure, blocks, found } => unsteady(*measure, *blocks, found, hints),
         Kind::Detect { asked, reached, basis, blocks, most, looks } => {
             detect(*asked, *reached, *basis, [*blocks, *most, *looks], remark.warning(), hints)
         }
@@ -272,6 +274,82 @@ fn no_intervals(measures: &[Measure], retained: u32, needed: u32, hints: &Hints)
     format!("No intervals of {} time: {retained} retained samples, {needed} are needed.{more}", names.join(", "))
 }
 
+/// What is not steady, what that does to the figures, and what to do.
+fn unsteady(measure: Measure, blocks: bool, found: &Unsteadiness, hints: &Hints) -> String {
+    use Unsteadiness as U;
+    let time = Cell::time;
+    let name = if measure == Measure::Pt { "CPU time".to_owned() } else { format!("{} time", short(measure)) };
+    let share = |from: f64, to: f64| Cell::of(Unit::Share, (to / from - 1.0).abs());
+    let unit = |n: u32| words::plural(n, if blocks { "block" } else { "sample" });
+    let (what, hint) = match found {
+        U::WarmUp { samples, first, later } => (
+            format!(
+                "The first {} took {} longer than the later ones ({}, later {}), and the mean contains them.",
+                words::plural(*samples, "sample"),
+                share(*later, *first),
+                time(*first),
+                time(*later)
+            ),
+            Some(Hint::WarmUps(*samples)),
+        ),
+        U::Step { at, before, after } => (
+            format!(
+                "From sample {} on, {name} was {} {} ({} instead of {}): the mean depends on how many samples are on each side.",
+                at.saturating_add(1),
+                share(*before, *after),
+                if after > before { "longer" } else { "shorter" },
+                time(*after),
+                time(*before)
+            ),
+            Some(Hint::SpeedChanges),
+        ),
+        U::Drift { from, to } => (
+            format!(
+                "{} {} by {} during the run, from {} to {}: the mean depends on how long it was measured.",
+                words::capital(&name),
+                if to > from { "rose" } else { "fell" },
+                share(*from, *to),
+                time(*from),
+                time(*to)
+            ),
+            Some(Hint::SpeedChanges),
+        ),
+        U::Modes { fast, slow, slow_share } => (
+            format!(
+                "{} has two modes: {} in {} of the samples, {} in the others. The mean lies between them, where few \
+                 samples are.",
+                words::capital(&name),
+                time(*fast),
+                Cell::of(Unit::Share, 1.0 - slow_share),
+                time(*slow)
+            ),
+            Some(Hint::SeeSamples),
+        ),
+        U::SerialCorrelation { r, values, independent } => (
+            format!(
+                "Successive {}s are alike (correlation {}): {} say as much about the mean as {} independent ones.",
+                if blocks { "block" } else { "sample" },
+                Cell::of(Unit::Correlation, *r),
+                unit(*values),
+                independent.round()
+            ),
+            Some(Hint::Samples(values.saturating_mul(4))),
+        ),
+        U::Ticks { tick, distinct, values } => (
+            format!(
+                "{} has only {} in {}, and they differ by multiples of {}: smaller differences do not show. Measure more \
+                 work in each execution.",
+                words::capital(&name),
+                words::plural(*distinct, "value"),
+                words::plural(*values, "sample"),
+                time(*tick)
+            ),
+            None,
+        ),
+    };
+    format!("{what}{}", hint.map_or_else(String::new, |h| hints.sentence(&h)))
+}
+
 fn precision(
     samples: u64,
     asked: f64,
@@ -433,6 +511,57 @@ mod tests {
         let missed = said(kind(Some(0.0061)));
         assert!(missed.starts_with("Precision not reached") && missed.contains("± 0.61 %. MoreForPrecision."));
         assert!(said(kind(None)).contains("with at most 20 samples. MoreForPrecision."));
+    }
+
+    #[test]
+    fn what_is_not_steady_is_said_with_its_consequence_and_cure() {
+        use Unsteadiness as U;
+        let correlation = |blocks| Kind::Unsteady {
+            measure: Measure::Pt,
+            blocks,
+            found: U::SerialCorrelation { r: 0.652, values: 100, independent: 21.2 },
+        };
+        let unsteady = |measure, found| Kind::Unsteady { measure, blocks: false, found };
+        let cases = [
+            (
+                unsteady(Measure::Pt, U::Drift { from: 101e6, to: 131.3e6 }),
+                "CPU time rose by 30 % during the run, from 101 ms to 131 ms: the mean depends on how long it was measured. \
+                 SpeedChanges.",
+            ),
+            (
+                unsteady(Measure::Et, U::Step { at: 20, before: 120e6, after: 100e6 }),
+                "From sample 21 on, elapsed time was 17 % shorter (100 ms instead of 120 ms): the mean depends on how many samples \
+                 are on each side. SpeedChanges.",
+            ),
+            (
+                unsteady(Measure::Pt, U::WarmUp { samples: 10, first: 120e6, later: 100e6 }),
+                "The first 10 samples took 20 % longer than the later ones (120 ms, later 100 ms), and the mean contains them. \
+                 WarmUps(10).",
+            ),
+            (
+                unsteady(Measure::Pt, U::Modes { fast: 100e6, slow: 105e6, slow_share: 0.2 }),
+                "CPU time has two modes: 100 ms in 80 % of the samples, 105 ms in the others. The mean lies between them, \
+                 where few samples are. SeeSamples.",
+            ),
+            (
+                correlation(false),
+                "Successive samples are alike (correlation 0.65): 100 samples say as much about the mean as 21 independent \
+                 ones. Samples(400).",
+            ),
+            (
+                correlation(true),
+                "Successive blocks are alike (correlation 0.65): 100 blocks say as much about the mean as 21 independent ones. \
+                 Samples(400).",
+            ),
+            (
+                unsteady(Measure::Pt, U::Ticks { tick: 1e7, distinct: 3, values: 40 }),
+                "CPU time has only 3 values in 40 samples, and they differ by multiples of 10.0 ms: smaller differences do not \
+                 show. Measure more work in each execution.",
+            ),
+        ];
+        for (kind, expected) in cases {
+            assert_eq!(said(kind), expected);
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::sample::data::Outcome;
 use crate::sample::measure::Measure;
 use crate::sample::process_time::{PtSource, Shortfall};
 use crate::statistics::intervals::{Interval, NoInterval};
+use crate::statistics::steadiness::Unsteadiness;
 use serde::{Deserialize, Serialize};
 
 /// A remark on the run or on one of its series.
@@ -138,6 +139,15 @@ pub enum RemarkKind {
         /// Retained, the fewest of these.
         retained: u32,
         needed: u32,
+    },
+    /// The times are not those of one steady measurement.
+    Unsteady {
+        measure: Measure,
+        /// Its values are means of blocks, as the programs are short.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        blocks: bool,
+        /// Times in ns; places are numbers of samples of the series, from 0.
+        found: Unsteadiness,
     },
     /// The number of samples was to be chosen by precision.
     Precision {
@@ -287,6 +297,7 @@ impl Remark {
             | K::OutOfMemory { .. }
             | K::NotTrustworthy { .. }
             | K::NoTime { .. }
+            | K::Unsteady { .. }
             | K::NotEnded { .. }
             | K::AccountIncomplete { .. }
             | K::Unattributed { .. }

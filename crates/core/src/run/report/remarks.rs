@@ -5,12 +5,13 @@ use crate::base::units::Nanos;
 use crate::compare::ratio::{RatioBasis, Verdict};
 use crate::documents::head::Status;
 use crate::profile::data::Profile;
+use crate::run::blocks::block_means;
 use crate::run::data::Run;
 use crate::run::notes;
 use crate::run::notes::Note;
 use crate::run::plan::{Order, RunCount};
 use crate::run::report::account::EntryKind;
-use crate::run::report::counted::{RunCounts, SeriesCounts};
+use crate::run::report::counted::{GoodSample, RunCounts, SeriesCounts};
 use crate::run::report::data::{Comparison, FailedSample, Measure, SeriesReport, SurvivorSummary};
 use crate::run::report::findings::{NameCount, Remark, RemarkKind};
 use crate::run::report::grouping::{KeptSamples, count, reference};
@@ -18,6 +19,9 @@ use crate::run::report::quiet::{RunQuiet, SeriesProbes};
 use crate::run::stopping::{DetectInterval, DetectRule, PrecisionRule};
 use crate::sample::data::Outcome;
 use crate::statistics::intervals::{FEWEST, Interval};
+use crate::statistics::series::Values;
+use crate::statistics::steadiness::{Unsteadiness, coarse_clock, unsteadiness};
+use std::collections::BTreeMap;
 
 /// Elapsed time above this many times the process time gives a remark.
 const FAR_ABOVE: f64 = 1.5;
@@ -68,6 +72,7 @@ pub(crate) fn all(c: &RemarkContext) -> Vec<Remark> {
         unseen_by_source(group, &mut builder);
         limits(group, &mut builder);
         retained(group, report, &mut builder);
+        steadiness(c, group, &mut builder);
         adaptive(c.run, group, &mut builder);
         daemons(group, report, &mut builder);
         survivors(report, &mut builder);
@@ -263,6 +268,33 @@ fn retained(group: &SeriesCounts, report: &SeriesReport, builder: &mut RemarkBui
     let (measures, counts): (Vec<Measure>, Vec<u32>) = few.unzip();
     if let Some(least) = counts.iter().min() {
         builder.add(RemarkKind::NoIntervals { measures, retained: *least, needed: FEWEST });
+    }
+}
+
+/// Of all samples that count: what is discarded may be the disturbance. By process time, where there is one.
+fn steadiness(c: &RemarkContext, group: &SeriesCounts, builder: &mut RemarkBuilder) {
+    let by = |measure, time: fn(&GoodSample) -> Option<Nanos>| {
+        let timed: Vec<(&GoodSample, Nanos)> = group.good.iter().filter_map(|s| Some((s, time(s)?))).collect();
+        Some((measure, timed)).filter(|(_, timed)| !timed.is_empty())
+    };
+    let Some((measure, timed)) = by(Measure::Pt, |s| s.pt).or_else(|| by(Measure::Et, |s| Some(s.elapsed))) else {
+        return;
+    };
+    let clock = coarse_clock(&timed.iter().map(|(_, time)| time.0).collect::<Vec<i64>>());
+    let tick = if let Some(Unsteadiness::Ticks { tick, .. }) = clock { tick } else { 0.0 };
+    let blocks = c.counted.in_block.is_some();
+    let place = |s: &GoodSample| if blocks { s.block } else { s.index };
+    let times: Vec<(u32, f64)> = timed.iter().map(|(s, time)| (place(s), time.as_f64())).collect();
+    let means = if blocks { block_means(&times) } else { times };
+    let mut first: BTreeMap<u32, u32> = BTreeMap::new();
+    for (sample, _) in &timed {
+        first.entry(place(sample)).or_insert(sample.index);
+    }
+    let values: Vec<f64> = means.iter().map(|m| m.1).collect();
+    let sample_at = |at: u32| means.get(at as usize).and_then(|m| first.get(&m.0)).copied().unwrap_or(at);
+    let found = unsteadiness(&values, tick, c.run.plan.seed, group.index as u64);
+    for found in found.into_iter().map(|f| f.in_samples(sample_at)).chain(clock) {
+        builder.add(RemarkKind::Unsteady { measure, blocks, found });
     }
 }
 

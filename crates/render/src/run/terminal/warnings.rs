@@ -2,9 +2,11 @@
 
 use crate::compare::rows::reference;
 use crate::run::remarks;
+use std::collections::BTreeSet;
 use tarebench_core::run::notes::FactorChange;
 use tarebench_core::run::report::data::RunReport;
 use tarebench_core::run::report::findings::{NameCount, Remark, RemarkKind as Kind};
+use tarebench_core::statistics::steadiness::Unsteadiness;
 use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::number;
 use tarebench_report::number::{TimeScale, TimeUnit};
@@ -14,6 +16,8 @@ use tarebench_report::text;
 use tarebench_report::words::plural;
 
 const MOST: usize = 4;
+/// So many kinds of what is not steady in a series are shown: the first ones explain the most.
+const MOST_UNSTEADY: usize = 2;
 
 /// A warning of one or several programs.
 #[derive(Debug, PartialEq, Eq)]
@@ -47,8 +51,11 @@ fn warnings(page: &ScreenText<'_>, report: &RunReport, names: &[String], said: b
     // Without a choice of the user's it is the first program.
     let base = reference(report).unwrap_or(0);
     let missing = names.get(base).filter(|_| report.series.get(base).is_some_and(|s| s.et.value().is_none()));
+    let unsteady: BTreeSet<u8> = report.remarks.iter().filter_map(unsteadiness).collect();
+    let least = unsteady.iter().take(MOST_UNSTEADY).last();
+    let shown = |r: &&Remark| unsteadiness(r).is_none_or(|rank| least.is_some_and(|least| rank <= *least));
     let mut found: Vec<Warning> = Vec::new();
-    for remark in report.remarks.iter().filter(|r| r.warning()) {
+    for remark in report.remarks.iter().filter(|r| r.warning()).filter(shown) {
         if said && remark.kind == Kind::NoSamples {
             continue;
         }
@@ -79,6 +86,10 @@ fn warnings(page: &ScreenText<'_>, report: &RunReport, names: &[String], said: b
     found
 }
 
+fn unsteadiness(remark: &Remark) -> Option<u8> {
+    if let Kind::Unsteady { found, .. } = &remark.kind { Some(found.rank()) } else { None }
+}
+
 /// Name of the factor that counts stolen time, in ms.
 const STEAL: &str = "steal";
 
@@ -96,7 +107,8 @@ fn changed(changes: &[FactorChange], stolen_by_program: bool) -> Vec<String> {
     texts
 }
 
-/// What a remark says, by its first sentence: the full output has what to do about it.
+/// What a remark says, by its first sentence: the full output has what to do about it. What is not steady is said with it, since
+/// no figure above shows it.
 fn alone(page: &ScreenText<'_>, remark: &Remark) -> String {
     if let Kind::Steal { time, share } = remark.kind {
         return format!(
@@ -106,6 +118,9 @@ fn alone(page: &ScreenText<'_>, remark: &Remark) -> String {
         );
     }
     let text = remarks::text(remark, &page.style.hints);
+    if unsteadiness(remark).is_some() {
+        return text;
+    }
     let ends = text.match_indices(". ").map(|(at, _)| at);
     let mut sentences = ends.filter(|at| text[at + 2..].chars().next().is_some_and(char::is_uppercase));
     sentences.next().map_or(text.as_str(), |at| &text[..=at]).to_owned()
@@ -143,6 +158,7 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
         Kind::Precision { reached, .. } => {
             ("Precision not reached", reached.map_or_else(String::new, |r| format!("± {}", Cell::of(Unit::Share, r))))
         }
+        Kind::Unsteady { found, .. } => unsteady(found),
         Kind::NotEnded { names: left } => ("Leftover processes could not be killed", names(left)),
         Kind::AccountIncomplete { samples, of: all, .. } => (
             "Samples without net time, as their account is not complete",
@@ -158,6 +174,33 @@ fn shared(kind: &Kind) -> Option<(String, String)> {
         _ => return None,
     };
     Some((text.to_owned(), figures))
+}
+
+/// What the programs share whose times are not steady, and the figure of one.
+fn unsteady(found: &Unsteadiness) -> (&'static str, String) {
+    use Unsteadiness as U;
+    let change = |from: f64, to: f64| Cell::of(Unit::Change, to / from).plain();
+    match found {
+        U::Drift { from, to } => {
+            ("Times drifted during the run, and a mean depends on how long it was measured", change(*from, *to))
+        }
+        U::Step { at, before, after } => (
+            "Times changed to another level during the run, and a mean is of both",
+            format!("{} at sample {}", change(*before, *after), at.saturating_add(1)),
+        ),
+        U::WarmUp { samples, first, later } => (
+            "The first samples took longer, and a mean contains them",
+            format!("{} in {samples}", change(*later, *first)),
+        ),
+        U::Modes { fast, slow, .. } => ("Times have two modes, and a mean lies between them", change(*fast, *slow)),
+        U::SerialCorrelation { values, independent, .. } => (
+            "Successive samples are alike, and count for fewer independent ones",
+            format!("{} of {values}", independent.round()),
+        ),
+        U::Ticks { tick, .. } => {
+            ("Times differ by multiples of a step, and smaller differences do not show", Cell::time(*tick).plain())
+        }
+    }
 }
 
 /// Stolen time is counted in ticks of 10 ms at best.
@@ -220,6 +263,7 @@ mod tests {
     use super::*;
     use crate::run::fixtures;
     use tarebench_core::base::reading::{Absent, Reading};
+    use tarebench_core::run::report::data::Measure;
     use tarebench_report::style::Style;
 
     fn said(programs: &[&str], remarks: &[(Option<u32>, Kind)], width: usize) -> Vec<String> {
@@ -254,6 +298,32 @@ mod tests {
             [
                 "! The machine was suspended during samples: gzip 61.0 s, xz 5.00 s.",
                 "! The machine's clock was set during samples: xz forward by 2.00 s."
+            ]
+        );
+    }
+
+    #[test]
+    fn of_what_is_not_steady_two_kinds_are_shown() {
+        use Unsteadiness as U;
+        let unsteady = |series, found| (Some(series), Kind::Unsteady { measure: Measure::Pt, blocks: false, found });
+        let correlation = |series| unsteady(series, U::SerialCorrelation { r: 0.65, values: 100, independent: 21.2 });
+        let modes = || unsteady(0, U::Modes { fast: 100e6, slow: 105e6, slow_share: 0.2 });
+        let ticks = || unsteady(0, U::Ticks { tick: 1e7, distinct: 3, values: 100 });
+        assert_eq!(
+            said(&["gzip"], &[ticks(), correlation(0), modes()], 120),
+            [
+                "! Successive samples are alike (correlation 0.65): 100 samples say as much about the mean as 21 independent ones.",
+                "! CPU time has two modes: 100 ms in 80 % of the samples, 105 ms in the others. The mean lies between them, where few",
+                "  samples are.",
+            ]
+        );
+        let step = unsteady(0, U::Step { at: 20, before: 100e6, after: 120e6 });
+        let drift = |series| unsteady(series, U::Drift { from: 100e6, to: 130e6 });
+        assert_eq!(
+            said(&["gzip", "xz", "zstd"], &[step, correlation(0), drift(1), drift(2)], 120),
+            [
+                "! Times changed to another level during the run, and a mean is of both: gzip +20.0 % at sample 21.",
+                "! Times drifted during the run, and a mean depends on how long it was measured: xz +30.0 %, zstd +30.0 %.",
             ]
         );
     }
