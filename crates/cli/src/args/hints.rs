@@ -52,7 +52,7 @@ fn words(hint: &Hint, db: &str) -> String {
         Hint::GateRun => {
             "`tare run --quiet` runs programs while the machine is quiet, and corrects their times".to_owned()
         }
-        Hint::Quiet => "this machine's speed varies; `--quiet` corrects for it".to_owned(),
+        Hint::Quiet => "this machine's speed may vary: `--quiet` corrects for it".to_owned(),
         Hint::LearnStates => format!("runs with probes learn them, such as `tare run --correct{db} -- PROGRAM`"),
         Hint::RunProbes => "run as root, or allow real-time priorities (`ulimit -r`)".to_owned(),
         Hint::ProbeCpus => "name the CPUs that it uses with `--cpus`".to_owned(),

@@ -121,7 +121,7 @@ pub fn timed_for(args: &RunArgs, caller: Caller) -> Result<Timed, Failure> {
 fn beside_agents(show: &Show) -> Option<MachineLock> {
     let lock = take(LockMode::User);
     if lock.is_none() && !show.is_quiet() {
-        eprintln!("tare: warning: an agent of a lab measures on this machine: the two disturb each other");
+        eprintln!("tare: warning: an agent of a lab measures on this machine: the two may disturb each other");
     }
     lock
 }

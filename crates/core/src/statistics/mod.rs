@@ -18,6 +18,7 @@ pub mod mixture;
 pub mod normality;
 pub mod periods;
 pub mod random;
+pub mod rank_sum;
 pub mod sequential;
 pub mod serial;
 pub mod series;

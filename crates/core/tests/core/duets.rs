@@ -125,6 +125,9 @@ fn the_verdict_rests_on_the_duets() {
     assert!(found.overlap.unwrap() > 0.9 && found.overlap.unwrap() < 1.0, "{:?}", found.overlap);
     // Alone 113.5 ms, together 170 ms, medians.
     assert!((found.inflation[1].unwrap() - (170.0 / 113.5 - 1.0)).abs() < 1e-9, "{:?}", found.inflation);
+    // The duets' times reach from 110 to 230 ms, and those alone are around 113.5 ms.
+    let interval = found.inflation_intervals[1].clone().unwrap();
+    assert!(interval.contains(found.inflation[1].unwrap()) && interval.low > 0.0, "{interval:?}");
     // What executions alone leave open is no disagreement.
     assert!(c.disagreeing().is_none());
     // By elapsed time only executions alone count; by CPU time the duets again.

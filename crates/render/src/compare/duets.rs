@@ -8,7 +8,7 @@ use tarebench_core::compare::duet::{DuetAccount, NoDuet};
 use tarebench_core::compare::gang::{GangMeans, SwitchTimes};
 use tarebench_core::compare::ratio::Verdict;
 use tarebench_core::run::report::data::{Comparison, DuetRatio, Measure, MeasureRatio, RunReport};
-use tarebench_core::statistics::intervals::NoInterval;
+use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::cell::{Cell, Unit};
 use tarebench_report::hints::Hints;
 use tarebench_report::number;
@@ -17,9 +17,10 @@ use tarebench_report::screen::ScreenText;
 use tarebench_report::style::Paint;
 use tarebench_report::words::plural;
 
-/// Process time in duets that is longer than alone by so much gets a note: the programs disturb each other's caches.
+/// Process time in duets that is longer than alone by so much gets a note, if that is no chance: the programs may disturb each
+/// other's caches.
 const INFLATED: f64 = 0.05;
-/// Process time in duets that is shorter than alone by so much gets a note: the programs do work for each other.
+/// Process time in duets that is shorter than alone by so much gets a note, likewise: the programs may do work for each other.
 const DEFLATED: f64 = -0.1;
 /// Programs that ran together for less of their process time get a note.
 const APART: f64 = 0.8;
@@ -189,20 +190,20 @@ fn of_duets(c: &Comparison, duets: &DuetRatio, names: &[String], hints: &Hints) 
         all.push(DuetNote::warning(format!("{} left out, as a program failed", plural(duets.left_out, "duet"))));
     }
     let alone = hints.aside(&Hint::CompareAlone);
-    for (series, inflation) in [c.series, c.reference].into_iter().zip(duets.inflation) {
+    for (series, change) in inflated(c, duets) {
         let who = name(names, series);
-        match inflation {
-            Some(longer) if longer > INFLATED => all.push(DuetNote::warning(format!(
-                "the CPU time of {who} is {} longer in duets than alone: they share the caches, and the ratio is that of \
-                 programs that share them{alone}",
-                percent(longer)
-            ))),
-            Some(shorter) if shorter < DEFLATED => all.push(DuetNote::warning(format!(
-                "the CPU time of {who} is {} shorter in duets than alone: one may do a part of the other's work, such as \
-                 files that both write{alone}",
-                percent(-shorter)
-            ))),
-            _ => {}
+        if change > INFLATED {
+            all.push(DuetNote::warning(format!(
+                "the CPU time of {who} is {} longer in duets than alone: the ratio is that of programs that run together, which \
+                 may share caches{alone}",
+                percent(change)
+            )));
+        } else if change < DEFLATED {
+            all.push(DuetNote::warning(format!(
+                "the CPU time of {who} is {} shorter in duets than alone: the ratio may be wrong, as one may do a part of the \
+                 other's work, such as files that both write{alone}",
+                percent(-change)
+            )));
         }
     }
     if let Some(together) = duets.overlap.filter(|share| *share < APART) {
@@ -212,6 +213,16 @@ fn of_duets(c: &Comparison, duets: &DuetRatio, names: &[String], hints: &Hints) 
         )));
     }
     all
+}
+
+/// By how much the process times of the program and of the reference are longer in duets than alone, where that is no chance.
+fn inflated(c: &Comparison, duets: &DuetRatio) -> Vec<(u32, f64)> {
+    let sides = [c.series, c.reference].into_iter().zip(duets.inflation).zip(&duets.inflation_intervals);
+    let certain = |((series, share), interval): ((u32, Option<f64>), &Option<Interval>)| {
+        let excluded = interval.as_ref().is_some_and(|i| !i.contains(0.0));
+        Some((series, share?)).filter(|_| excluded)
+    };
+    sides.filter_map(certain).collect()
 }
 
 /// Why there are no duets, if they might have decided, and what to do.
@@ -264,9 +275,9 @@ fn together(all: &[Comparison], names: &[String], hints: &Hints) -> Vec<DuetNote
     // The reference is in every pair: by the one that changed it most.
     let mut changes: BTreeMap<u32, f64> = BTreeMap::new();
     for (c, d) in duets() {
-        for (series, change) in [c.series, c.reference].into_iter().zip(d.inflation) {
+        for (series, change) in inflated(c, d) {
             let most = changes.entry(series).or_insert(0.0);
-            *most = change.filter(|share| share.abs() > most.abs()).unwrap_or(*most);
+            *most = if change.abs() > most.abs() { change } else { *most };
         }
     }
     let hint = hints.aside(&Hint::CompareAlone);
@@ -276,12 +287,12 @@ fn together(all: &[Comparison], names: &[String], hints: &Hints) -> Vec<DuetNote
     };
     if let Some(programs) = listed(&changed(&|share| share > INFLATED)) {
         notes.push(DuetNote::warning(format!(
-            "CPU time longer in duets than alone: {programs}; their ratios are those of programs that share the caches{hint}"
+            "CPU time longer in duets than alone: {programs}; their ratios are those of programs that run together{hint}"
         )));
     }
     if let Some(programs) = listed(&changed(&|share| share < DEFLATED)) {
         notes.push(DuetNote::warning(format!(
-            "CPU time shorter in duets than alone: {programs}; they may do a part of each other's work{hint}"
+            "CPU time shorter in duets than alone: {programs}; one program may do a part of another's work{hint}"
         )));
     }
     let apart = duets().filter_map(|(c, d)| {
@@ -449,17 +460,25 @@ mod tests {
             }
             said(&r, 140, false)
         };
-        let text = with(&|d| d.inflation = [Some(0.12), Some(0.04)]);
-        let longer = "! the CPU time of ./inc 60600 is 12 % longer in duets than alone: they share the caches, and the ratio is that \
-                      of programs that share them (do something about it)";
+        let both = |shares: [f64; 2]| move |d: &mut DuetRatio| (0..2).for_each(|i| fixtures::inflate(d, i, shares[i]));
+        let text = with(&both([0.12, 0.04]));
+        let longer = "! the CPU time of ./inc 60600 is 12 % longer in duets than alone: the ratio is that of programs that run \
+                      together, which may share caches (do something about it)";
         assert!(whole(&text).contains(longer), "{text}");
         assert_eq!(text.lines().filter(|l| l.starts_with("! ")).count(), 1, "{text}");
-        let text = with(&|d| d.inflation = [Some(0.02), Some(-0.45)]);
+        let text = with(&both([0.02, -0.45]));
         assert!(whole(&text).contains("! the CPU time of ./inc 60000 is 45 % shorter in duets than alone"), "{text}");
         let text = with(&|d| d.overlap = Some(0.62));
         assert!(whole(&text).contains("! both ran together for only 62 % of their CPU time"), "{text}");
-        let text = with(&|d| (d.overlap, d.inflation) = (Some(0.8), [Some(0.05), Some(-0.1)]));
+        let text = with(&|d| {
+            both([0.05, -0.1])(d);
+            d.overlap = Some(0.8);
+        });
         assert!(!text.contains("! "), "these are no reason to doubt: {text}");
+        let text = with(&|d| d.inflation = [Some(0.12), Some(-0.45)]);
+        assert!(!text.contains("! "), "their intervals contain 0: {text}");
+        let text = with(&|d| (d.inflation, d.inflation_intervals) = ([Some(0.12), Some(-0.45)], [None, None]));
+        assert!(!text.contains("! "), "nothing says that it is no chance: {text}");
         let text = with(&|d| (d.left_out, d.detectable) = (2, None));
         assert!(text.contains("! 2 duets left out") && !text.contains("smallest difference"), "{text}");
     }

@@ -139,8 +139,8 @@ pub(crate) fn warning(w: &ComplexityWarning) -> String {
             number::count(*enough).unwrap_or_default()
         ),
         ComplexityWarning::NoClass => {
-            "A free power describes the data better than every class: other things than the size change \
-             with it (caches, memory), or the program is in none of these classes."
+            "A free power describes the data better than every class: other things may change with the \
+             size (caches, memory), or the program is in none of these classes."
                 .to_owned()
         }
         ComplexityWarning::LeftOutDisagrees { growth } => format!(

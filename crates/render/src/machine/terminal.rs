@@ -1,6 +1,6 @@
 //! The machine's factors: for the terminal, as JSON, and as the manual's table.
 
-use crate::run::hints::speed_varies;
+use crate::run::hints::speed_may_vary;
 use serde::Serialize;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::machine::data::{Factor, Standing};
@@ -204,7 +204,7 @@ fn summary(page: &mut ScreenText<'_>, rows: &[FactorRow], explain: bool) {
     if can_tune {
         hint(page, &Hint::SetFactors);
     }
-    if rows.iter().any(|r| speed_varies(&r.rule.name, r.standing)) {
+    if rows.iter().any(|r| speed_may_vary(&r.rule.name, r.standing)) {
         hint(page, &Hint::GateRun);
     }
     if !explain {

@@ -240,8 +240,8 @@ pub(crate) fn residual(a: &Attribution, cpu: u32, more: &str) -> Option<PageFigu
         format!(" No phase of the curve “{}” is longer than the shortest phase.", less(c.minus))
     });
     let note = format!(
-        "Phases after subtracting one cause after another, relative to the shortest phase. The last curve shows indirect cost \
-         (caches), clock speed, or what the kernel does not see.{flat}"
+        "Phases after subtracting one cause after another, relative to the shortest phase. The last curve shows what is \
+         left: it may be indirect cost (caches), clock speed, or what the kernel does not see.{flat}"
     );
     let title = format!("Residual after subtracting (ICS'05, figure 4){more}");
     let mut figure = survivals(&format!("left-cpu{cpu}"), &title, &note, curves)?;

@@ -195,7 +195,7 @@ fn sources(a: &Attribution, tick: Option<&KernelTick>, more: &str) -> Table {
 
 /// The residuals of figure 4, of a CPU.
 fn curves(a: &Attribution, series: Option<&Series>, more: &str) -> Table {
-    let spread = "The spread of the last line comes from caches, clock speed, or what the kernel cannot see: hypervisor, firmware.";
+    let spread = "The spread of the last line may come from caches, clock speed, or what the kernel cannot see (hypervisor, firmware).";
     let beside = series.into_iter().flat_map(|s| beside(s, a));
     let note = tick_cost(a).into_iter().chain(beside).fold(Cell::from(spread), Cell::and_sentence);
     let columns = ["phases", "mean", "min", "99.9 %", "max", "99.9 % over min"].map(Column::new);

@@ -5,9 +5,9 @@ use tarebench_core::machine::data::Standing;
 use tarebench_core::run::plan::{Order, RunCount, RunPlan};
 use tarebench_report::hints::Hints;
 
-/// Whether this standing of a factor means that the machine's speed changes by what programs do not see: other guests, or a clock that
+/// Whether this standing of a factor means that the machine's speed may change by what programs do not see: other guests, or a clock that
 /// is free.
-pub fn speed_varies(factor: &str, standing: Standing) -> bool {
+pub fn speed_may_vary(factor: &str, standing: Standing) -> bool {
     let of_speed = ["hypervisor", "steal", "turbo", "governor", "frequency"];
     standing == Standing::NotHeld && of_speed.contains(&factor)
 }

@@ -85,7 +85,7 @@ pub fn text(remark: &Remark, hints: &Hints) -> String {
         }
         Kind::NotEnded { names } => {
             let names = list(names);
-            format!("Leftover processes could not be killed: {names}. They disturb later measurements.")
+            format!("Leftover processes could not be killed: {names}. They may disturb later measurements.")
         }
         Kind::Ended { names } => {
             format!("Leftover processes were killed: {}.{}", list(names), hints.sentence(&Hint::LeaveRunning))
@@ -121,8 +121,8 @@ fn paused(samples: u32, of: u32, time: f64) -> String {
 
 fn suspended(samples: &[u32], time: f64) -> String {
     format!(
-        "The machine was suspended for {} during {}. Elapsed time does not include that, but caches and CPUs were cold \
-         afterwards: measure again.",
+        "The machine was suspended for {} during {}. Elapsed time does not include that, but the program may have been slower \
+         afterwards (cold caches and CPUs): measure again.",
         Cell::time(time),
         numbered(samples)
     )
@@ -205,7 +205,7 @@ fn replaced(samples: u32, of: u32, first: &Shortfall) -> String {
             "It may be a program that changed its privileges (set-user-ID), at which the kernel ends that count, or many short \
              processes, of whose starts and ends it leaves out a part. "
         }
-        PtSource::Cgroup => "A part of the program ran in another cgroup. ",
+        PtSource::Cgroup => "A part of the program may have run in another cgroup. ",
         PtSource::ExitRecords | PtSource::Wait4 => "",
     };
     let misses = PtSource::Wait4.misses().unwrap_or_default();
@@ -437,8 +437,8 @@ fn waiting(ratio: f64, accounted: bool, daemons: &Reading<f64>, steal: &Reading<
 
 fn steal_of(stolen: f64, share: f64) -> String {
     format!(
-        "The hypervisor took {} during the samples, {} of the CPUs' time: other guests of this host share them. Compare only \
-         samples of the same rounds, and repeat at another hour or on a dedicated host.",
+        "The hypervisor took {} during the samples, {} of the CPUs' time, perhaps for other guests of this host or by a limit of \
+         this one. Compare only samples of the same rounds, and repeat at another hour or on a dedicated host.",
         Cell::time(stolen),
         Cell::of(Unit::Share, share)
     )
@@ -475,8 +475,8 @@ mod tests {
             (Kind::Ended { names }, "Leftover processes were killed: sh (2×). LeaveRunning."),
             (
                 Kind::Suspended { samples: vec![3], time: 61e9 },
-                "The machine was suspended for 61.0 s during sample 4. Elapsed time does not include that, but caches and CPUs \
-                 were cold afterwards: measure again.",
+                "The machine was suspended for 61.0 s during sample 4. Elapsed time does not include that, but the program may have \
+                 been slower afterwards (cold caches and CPUs): measure again.",
             ),
             (
                 Kind::ClockSet { samples: vec![0, 1, 2, 3, 4, 8], step: -2e9 },

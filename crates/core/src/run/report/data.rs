@@ -297,6 +297,9 @@ pub struct DuetRatio {
     /// By which share the process time is longer in duets than alone, medians, of the program and of the reference; `None`
     /// without executions alone.
     pub inflation: [Option<f64>; 2],
+    /// 95% intervals of these shares (rank sums, of logarithms): what excludes 0 is no chance. `None` with too few executions.
+    #[serde(default, skip_serializing_if = "no_intervals")]
+    pub inflation_intervals: [Option<Interval>; 2],
     /// How gangs took turns; absent where the scheduler alternated the programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gangs: Option<GangSummary>,
@@ -312,6 +315,10 @@ pub struct DuetRatio {
 /// What duets of earlier versions were compared by.
 fn process_time() -> Measure {
     Measure::Pt
+}
+
+fn no_intervals(intervals: &[Option<Interval>; 2]) -> bool {
+    intervals.iter().all(Option::is_none)
 }
 
 fn no_accounts(accounts: &[Option<DuetAccount>; 2]) -> bool {

@@ -10,7 +10,8 @@ use crate::run::report::data::{DuetRatio, MeasureRatio};
 use crate::run::report::grouping::{KeptSamples, count};
 use crate::sample::data::{Phase, Sample};
 use crate::sample::measure::Measure;
-use crate::statistics::intervals::{Interval, median_interval_at};
+use crate::statistics::intervals::{Interval, LEVEL, median_interval_at};
+use crate::statistics::rank_sum::shift_interval;
 use crate::statistics::sequential::SequentialDesign;
 use crate::statistics::series::{Values, median};
 use crate::statistics::signed_rank::{detectable, location};
@@ -165,10 +166,20 @@ impl ProgramDuets {
             let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(Measure::Pt))).ok()?;
             measure_ratio(&logs, Measure::Pt, level, design, margin)
         };
-        let inflation = [0, 1].map(|side: usize| {
+        let times = |side: usize| {
             let together = Values::new(pairs.iter().filter_map(|p| p.2.pt.get(side).copied())).ok()?;
             let alone = Values::new(kept.get(side)?.pt.iter().map(|p| p.1)).ok()?;
+            Some((together, alone))
+        };
+        let inflation = [0, 1].map(|side| {
+            let (together, alone) = times(side)?;
             Some(median(&together)? / median(&alone)? - 1.0).filter(|i| i.is_finite())
+        });
+        let inflation_intervals = [0, 1].map(|side| {
+            let (together, alone) = times(side)?;
+            let logs = |v: &Values| v.as_slice().iter().map(|t| t.ln()).filter(|l| l.is_finite()).collect::<Vec<f64>>();
+            let shift = shift_interval(&logs(&together), &logs(&alone), LEVEL).ok()?;
+            Some(Interval { low: shift.low.exp_m1(), high: shift.high.exp_m1(), level: shift.level })
         });
         Some(DuetRatio {
             measure,
@@ -183,6 +194,7 @@ impl ProgramDuets {
             detectable: detectable(&logs, attained).map(f64::exp_m1),
             overlap: Values::new(self.overlaps.iter().copied()).ok().and_then(|o| median(&o)),
             inflation,
+            inflation_intervals,
             gangs: GangSummary::new(&self.gangs),
         })
     }

@@ -1,6 +1,6 @@
 //! The time on the quiet machine: one line of the default output.
 
-use crate::run::hints::speed_varies;
+use crate::run::hints::speed_may_vary;
 use crate::run::quiet;
 use tarebench_core::base::hint::Hint;
 use tarebench_core::quiet::data::{NoQuietTime, QuietTime};
@@ -99,11 +99,15 @@ fn row(page: &ScreenText<'_>, q: &QuietTime, room: usize) -> String {
     if rest.is_empty() { head } else { format!("{head}   {rest}") }
 }
 
-/// One line on the machine's speed, where that varies and no probes ran.
+/// Times that differ by less (s.d. / mean) would not be more exact after a correction.
+const SPREAD: f64 = 0.003;
+
+/// One line on the machine's speed, where it may have changed the times and no probes ran.
 pub(crate) fn hint(page: &mut ScreenText<'_>, report: &RunReport) {
-    let measured = report.series.iter().any(|s| s.pt.value().is_some());
-    let varies = report.run.factors.iter().any(|f| speed_varies(&f.name, f.standing));
-    if report.run.plan.probes.is_some() || !measured || !varies {
+    let spread = |s: &SeriesReport| s.pt.value().and_then(|m| m.relative_error).is_some_and(|e| e >= SPREAD);
+    let differ = report.series.iter().any(spread);
+    let varies = report.run.factors.iter().any(|f| speed_may_vary(&f.name, f.standing));
+    if report.run.plan.probes.is_some() || !differ || !varies {
         return;
     }
     if let Some(text) = page.style.hints.phrase(&Hint::Quiet) {
@@ -117,6 +121,7 @@ mod tests {
     use crate::run::terminal::report::run_report;
     use crate::run::{fixtures, quiet_fixtures};
     use tarebench_core::base::hint::Hint;
+    use tarebench_core::base::reading::Reading;
     use tarebench_core::machine::data::{Factor, Standing};
     use tarebench_core::quiet::data::NoQuietTime;
     use tarebench_core::run::report::data::RunReport;
@@ -201,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_speed_varies_one_line_says_so() {
+    fn where_the_speed_may_vary_one_line_says_so() {
         let hints = Hints::new(|hint| if *hint == Hint::Quiet { "use it".to_owned() } else { "other".to_owned() });
         let lines = |report: &RunReport| {
             let style = Style { hints: hints.clone(), ..Style::default() };
@@ -222,6 +227,11 @@ mod tests {
         assert_eq!(lines(&with(fixtures::one(), "governor", Standing::NotHeld)), 1);
         assert_eq!(lines(&with(fixtures::one(), "governor", Standing::Unknown)), 0);
         assert_eq!(lines(&with(fixtures::one(), "swap", Standing::NotHeld)), 0);
+        // Not where times hardly differ.
+        let mut equal = with(fixtures::one(), "hypervisor", Standing::NotHeld);
+        let Reading::Value(pt) = &mut equal.series[0].pt else { panic!("{equal:?}") };
+        (pt.std_dev, pt.relative_error) = (Some(0.0), Some(0.0));
+        assert_eq!(lines(&equal), 0);
         // Not where probes ran, nor where nothing was measured.
         assert_eq!(lines(&with(quiet_fixtures::one(), "hypervisor", Standing::NotHeld)), 0);
         assert_eq!(lines(&with(fixtures::report(Vec::new()), "hypervisor", Standing::NotHeld)), 0);
