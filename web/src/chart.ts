@@ -8,7 +8,7 @@ import { h, perFrame } from "./dom";
 import { type Gestures, type Spot, listen } from "./gestures";
 import { type Box, box } from "./hit";
 import { type Line, drawMarks, series } from "./lines";
-import { type Note, drawNotes, noteRoom } from "./notes";
+import { type Heading, type Note, drawHeadings, drawNotes, noteRoom } from "./notes";
 import { type View, moved, same, showing, within, zoomed } from "./view";
 
 /** Room above the plot, px. */
@@ -30,6 +30,7 @@ export interface Spec {
   full: () => View;
   lines: (view: View) => Line[];
   notes?: () => Note[];
+  headings?: () => Heading[];
   cloud?: () => Omit<Cloud, "rect" | "x" | "y" | "only">;
   /** The selected points (`null`: none), and their look. */
   chosen?: () => ((i: number) => boolean) | null;
@@ -269,6 +270,9 @@ export class Chart {
     plot.ctx.setTransform(density, 0, 0, density, 0, 0);
     const placed = notes.map((n) => ({ text: n.text, y: this.pixel({ x: 0, y: n.y }).y }));
     drawNotes(plot.ctx, this.rect, this.#width, placed);
+    const headings = this.spec.headings?.() ?? [];
+    const at = headings.map((n) => ({ text: n.text, x: this.pixel({ x: n.x, y: 0 }).x }));
+    drawHeadings(plot.ctx, this.rect, at);
     plot.ctx.restore();
   }
 

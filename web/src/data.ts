@@ -156,7 +156,21 @@ export interface Measure {
   /** Number of bins of the visible range in the histogram. */
   bins: number;
   /** Lines of the sequence plot, e.g. mean and limits. */
-  lines: { title: string; value: number }[];
+  lines: LevelLine[];
+  /** Places in it, each before the sample of this number. */
+  places?: SamplePlace[];
+}
+
+/** ns; of a sloping line at the first sample, with `end` at the last one. */
+export interface LevelLine {
+  title: string;
+  value: number;
+  end?: number;
+}
+
+export interface SamplePlace {
+  title: string;
+  number: number;
 }
 
 /** How a class of samples is drawn, beside its colour. */

@@ -1,5 +1,6 @@
 // What a chart shows, in words.
 
+import type { LevelLine } from "./data";
 import { extent } from "./hit";
 import { count, counted, time } from "./format";
 import type { PlotModel, Values } from "./model";
@@ -21,10 +22,17 @@ export function describeScatter(model: PlotModel): string {
   return `${text} Samples: ${classes(model)}. ${KEYS}`;
 }
 
+/** The value of a line, or both of a sloping one. */
+export function level({ value, end }: LevelLine): string {
+  return end === undefined ? time(value) : `${time(value)} to ${time(end)}`;
+}
+
 export function describeMeasure(model: PlotModel, measure: Values): string {
   const ends = extent(measure.values);
   const range = ends ? `from ${time(ends[0])} to ${time(ends[1])}` : "unknown";
-  const lines = measure.lines.map((l) => `${l.title} ${time(l.value)}`).join(", ");
-  const named = lines === "" ? "" : ` Lines: ${lines}.`;
+  const lines = measure.lines.map((l) => `${l.title} ${level(l)}`);
+  const places = measure.places.map((p) => `${p.title} at sample ${p.number}`);
+  const all = [...lines, ...places].join(", ");
+  const named = all === "" ? "" : ` Lines: ${all}.`;
   return `${counted(model.size, "sample")}. ${measure.title} ${range}.${named} Samples: ${classes(model)}. ${KEYS}`;
 }

@@ -1,6 +1,6 @@
 // A plot's data in typed arrays, with the queries of all views.
 
-import type { Class, Dual, Measure, Plot } from "./data";
+import type { Class, Dual, LevelLine, Measure, SamplePlace, Plot } from "./data";
 import { type Scale, scaleOf } from "./format";
 import type { Points } from "./hit";
 
@@ -22,7 +22,8 @@ export interface Values {
   id: Measure["id"];
   title: string;
   bins: number;
-  lines: { title: string; value: number }[];
+  lines: LevelLine[];
+  places: SamplePlace[];
   values: Float64Array;
   /** How a column of it is written. */
   scale: Scale;
@@ -137,6 +138,7 @@ function typed(measure: Measure): Values {
     title: measure.title,
     bins: Math.max(1, Math.min(1000, Math.floor(measure.bins) || 1)),
     lines: measure.lines,
+    places: measure.places ?? [],
     values,
     scale: scaleOf(known[known.length >> 1] ?? 0),
   };

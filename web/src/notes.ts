@@ -8,6 +8,25 @@ export interface Note {
   text: string;
 }
 
+/** A text at the top, beside a vertical line. */
+export interface Heading {
+  x: number;
+  text: string;
+}
+
+/** `x` in pixels; the text is to the left of a line in the right half. */
+export function drawHeadings(context: CanvasRenderingContext2D, { left, top, width }: Rect, headings: Heading[]): void {
+  context.font = `11px ${FONT}`;
+  context.textBaseline = "top";
+  context.fillStyle = palette().faint;
+  const shown = headings.filter((n) => n.x >= left && n.x <= left + width);
+  shown.forEach(({ x, text }, i) => {
+    const before = x > left + width / 2;
+    context.textAlign = before ? "right" : "left";
+    context.fillText(text, before ? x - 4 : x + 4, top + 2 + 13 * i);
+  });
+}
+
 /** `y` in pixels; notes outside the rectangle are omitted. */
 export function drawNotes(context: CanvasRenderingContext2D, rect: Rect, width: number, notes: Note[]): void {
   const { top, height, left } = rect;

@@ -4,7 +4,8 @@ import { clockAxis, timeAxis, wholeAxis } from "./axes";
 import { Chart, type Spec } from "./chart";
 import { drawingOrder } from "./cloud";
 import type { Context } from "./context";
-import { time } from "./format";
+import type { LevelLine } from "./data";
+import { level } from "./describe";
 import { type Points, extent, inBox } from "./hit";
 import { type Steps, brushing, pointing, stepping } from "./interact";
 import type { Line } from "./lines";
@@ -48,6 +49,16 @@ export class Sequence {
     return { x: padded(extent(x) ?? [0, 1], 0.02), y: padded(withLines(extent(y) ?? [0, 1], measure)) };
   }
 
+  /** Where the places of the measure are: between two samples, or at the start of the first one that is shown from there on. */
+  #places(): { title: string; x: number }[] {
+    const { model, options } = this.#context;
+    return options.measure.places.flatMap(({ title, number }) => {
+      if (!options.byTime) return [{ title, x: number - 0.5 }];
+      const x = model.start[model.number.findIndex((n) => n >= number)];
+      return x === undefined ? [] : [{ title, x }];
+    });
+  }
+
   #spec(describedBy: string): Spec {
     const { model, selection, options, look } = this.#context;
     const lines = (): Values["lines"] => options.measure.lines.filter((l) => Number.isFinite(l.value));
@@ -63,8 +74,14 @@ export class Sequence {
         y: timeAxis(options.measure.title, false, true),
       }),
       full: () => this.#full,
-      lines: (view) => lines().map((l, i) => level(l.value, i, view)),
-      notes: () => lines().map((l) => ({ y: l.value, text: `${l.title} ${time(l.value)}` })),
+      lines: (view) => {
+        const ends = extent(this.#points.x) ?? view.x;
+        const levels = lines().map((l, i) => line(l, i, view, ends));
+        const places = this.#places().map(({ x }, i) => upright(x, levels.length + i, view));
+        return [...levels, ...places];
+      },
+      notes: () => lines().map((l) => ({ y: l.end ?? l.value, text: `${l.title} ${level(l)}` })),
+      headings: () => this.#places().map(({ x, title }) => ({ x, text: title })),
       cloud: () => ({
         points: this.#points,
         order: this.#order,
@@ -102,14 +119,33 @@ export class Sequence {
 
 /** The range of the samples, and of the lines that lie no farther away than the samples reach. */
 function withLines([lo, hi]: Range, { lines }: Values): Range {
-  const near = lines.map((l) => l.value).filter((v) => v >= lo - (hi - lo) && v <= hi + (hi - lo));
+  const ends = lines.flatMap((l) => [l.value, l.end ?? l.value]);
+  const near = ends.filter((v) => v >= lo - (hi - lo) && v <= hi + (hi - lo));
   return [Math.min(lo, ...near), Math.max(hi, ...near)];
 }
 
 const DASHES: number[][] = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
 
-function level(value: number, nth: number, view: View): Line {
-  const inside = value >= view.y[0] && value <= view.y[1];
-  const points = inside ? view.x.map((x): [number, number] => [x, value]) : [];
+function styled(points: [number, number][], nth: number): Line {
   return { points, color: palette().faint, width: 1, dash: DASHES[nth % DASHES.length] ?? [] };
+}
+
+/** A level over the whole width, or a sloping line from the first sample to the last one. */
+function line({ value, end }: LevelLine, nth: number, view: View, ends: Range): Line {
+  if (end !== undefined) {
+    return styled(
+      [
+        [ends[0], value],
+        [ends[1], end],
+      ],
+      nth,
+    );
+  }
+  const inside = value >= view.y[0] && value <= view.y[1];
+  return styled(inside ? view.x.map((x): [number, number] => [x, value]) : [], nth);
+}
+
+function upright(x: number, nth: number, view: View): Line {
+  const inside = x >= view.x[0] && x <= view.x[1];
+  return styled(inside ? view.y.map((y): [number, number] => [x, y]) : [], nth);
 }

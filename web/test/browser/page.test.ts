@@ -66,6 +66,24 @@ describe("a run", () => {
   });
 });
 
+describe("samples that are not steady", () => {
+  it("have their places and lines in the sequence, by number and by time", async () => {
+    const data = run(40);
+    const measure = data.plots[0]!.measures[0]!;
+    measure.places = [{ title: "step", number: 21 }];
+    measure.lines = [{ title: "drift", value: 100e6, end: 131e6 }];
+    const { page, troubles, close } = await open(browser, data, {}, "#gzip");
+    const about = page.locator(".chart.sequence");
+    const id = await about.getAttribute("aria-describedby");
+    const said = await page.locator(`#${id}`).textContent();
+    expect(said).toContain("Lines: drift 100 ms to 131 ms, step at sample 21.");
+    await page.getByRole("button", { name: "time" }).first().click();
+    await frames(page);
+    expect(troubles).toEqual([]);
+    await close();
+  });
+});
+
 describe("hostile names", () => {
   it("are shown as text and make nothing", async () => {
     const opened = await open(browser, hostile());

@@ -8,14 +8,17 @@ use tarebench_core::base::units::Nanos;
 use tarebench_core::profile::clusters::{Clusters, TooFew};
 use tarebench_core::run::discards::DiscardReason;
 use tarebench_core::run::report::data::{Discard, Measure, MeasureReport, RunReport, SeriesReport};
+use tarebench_core::run::report::findings::RemarkKind;
 use tarebench_core::sample::account::Ledger;
 use tarebench_core::sample::cgroup_limits::Waits;
 use tarebench_core::sample::data::Sample;
 use tarebench_core::sample::families::family;
+use tarebench_core::statistics::steadiness::Unsteadiness;
 use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::web::html::measure;
 use tarebench_report::web::page::{
-    Class, DualOrWhy, PageAccount, PageDual, PageEntry, PageLine, PageRole, Plot, Samples, Symbol,
+    Class, DualOrWhy, PageAccount, PageDual, PageEntry, PageLine, PageMeasure, PagePlace, PageRole, Plot, Samples,
+    Symbol,
 };
 
 /// Class and reason of a counted sample.
@@ -132,8 +135,9 @@ pub(crate) fn plot(
     let reports = [(pt, s.pt.value()), (et, s.et.value()), (net, s.net.value())];
     let with_lines = reports.into_iter().filter(|(m, _)| m.values.iter().any(Option::is_some)).map(|(mut m, r)| {
         if let Some(r) = r {
-            m.lines.push(PageLine { title: "mean of the retained samples".to_owned(), value: r.mean });
+            m.lines.push(PageLine { title: "mean of the retained samples".to_owned(), value: r.mean, end: None });
         }
+        steadiness(&mut m, i, report);
         m
     });
     let measures: Vec<_> = with_lines.collect();
@@ -147,6 +151,32 @@ pub(crate) fn plot(
         dual: duals(all, report, found),
         tables: Vec::new(),
         quiet: None,
+    }
+}
+
+/// Where the times of a program are not steady.
+fn steadiness(plotted: &mut PageMeasure, series: usize, report: &RunReport) {
+    for remark in report.remarks.iter().filter(|r| r.series.is_some_and(|i| i as usize == series)) {
+        let RemarkKind::Unsteady { measure, found, .. } = &remark.kind else { continue };
+        let id = match measure {
+            Measure::Et => "et",
+            Measure::Pt => "pt",
+            Measure::Net => "net",
+        };
+        if plotted.id != id {
+            continue;
+        }
+        let place = |at: &u32, title: &str| PagePlace { title: title.to_owned(), number: at.saturating_add(1) };
+        match found {
+            Unsteadiness::Step { at, .. } => plotted.places.push(place(at, "step")),
+            Unsteadiness::WarmUp { samples, .. } => {
+                plotted.places.push(place(samples, "end of the slow first samples"))
+            }
+            Unsteadiness::Drift { from, to } => {
+                plotted.lines.push(PageLine { title: "drift".to_owned(), value: *from, end: Some(*to) });
+            }
+            Unsteadiness::Modes { .. } | Unsteadiness::SerialCorrelation { .. } | Unsteadiness::Ticks { .. } => {}
+        }
     }
 }
 
@@ -176,4 +206,32 @@ fn duals(all: &[&Sample], report: &RunReport, found: Option<&Result<Clusters, To
         even: clusters.points.iter().map(|p| position(p.even.number)).collect(),
         ..dual(clusters)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::fixtures;
+    use tarebench_core::run::report::findings::Remark;
+
+    #[test]
+    fn what_is_not_steady_is_marked_in_its_measure() {
+        let mut report = fixtures::two();
+        let mut add = |series, found| {
+            let kind = RemarkKind::Unsteady { measure: Measure::Pt, blocks: false, found };
+            report.remarks.push(Remark { series: Some(series), kind });
+        };
+        add(0, Unsteadiness::Step { at: 20, before: 1e8, after: 1.2e8 });
+        add(0, Unsteadiness::SerialCorrelation { r: 0.5, values: 40, independent: 13.0 });
+        add(1, Unsteadiness::Drift { from: 1e8, to: 1.3e8 });
+        let marked = |id, series| {
+            let mut plotted = measure(id, vec![Some(1)]);
+            steadiness(&mut plotted, series, &report);
+            (plotted.lines, plotted.places)
+        };
+        assert_eq!(marked("pt", 0), (vec![], vec![PagePlace { title: "step".to_owned(), number: 21 }]));
+        let drift = PageLine { title: "drift".to_owned(), value: 1e8, end: Some(1.3e8) };
+        assert_eq!(marked("pt", 1), (vec![drift], vec![]));
+        assert_eq!(marked("et", 0), (vec![], vec![]));
+    }
 }

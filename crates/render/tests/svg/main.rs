@@ -186,6 +186,19 @@ fn few_equal_and_missing_values() {
 }
 
 #[test]
+fn places_and_sloping_lines_are_in_the_sequence() {
+    let place = |title: &str, number| PagePlace { title: title.to_owned(), number };
+    let mut plot = clusters(301);
+    plot.measures[0].places = vec![place("step", 101), place("nowhere", 9_999)];
+    plot.measures[0].lines[0].end = Some(812.4e6 * 1.3);
+    let all = files(vec![plot]);
+    checked(&all["program-1-sequence.svg"]);
+    let text = &all["program-1-sequence.svg"];
+    assert!(text.contains("step: sample 101") && !text.contains("nowhere"), "{text}");
+    assert!(text.contains("mean of the retained: 0.8124 s to 1.0561 s"), "{text}");
+}
+
+#[test]
 fn wrong_positions_and_classes_are_left_out() {
     let mut plot = small();
     plot.samples.class = vec![0, 0, 99, 1, 2];
@@ -200,7 +213,14 @@ fn wrong_positions_and_classes_are_left_out() {
 #[test]
 fn the_first_measure_with_values_is_shown_and_names_are_unique() {
     let mut plot = small();
-    let nothing = PageMeasure { id: "pt", title: "CPU time (PT)", values: vec![None; 6], bins: 10, lines: vec![] };
+    let nothing = PageMeasure {
+        id: "pt",
+        title: "CPU time (PT)",
+        values: vec![None; 6],
+        bins: 10,
+        lines: vec![],
+        places: vec![],
+    };
     plot.measures.insert(0, nothing);
     let all = files(vec![plot.clone(), plot]);
     assert_eq!(all.len(), 10);

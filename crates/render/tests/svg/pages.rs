@@ -29,7 +29,8 @@ pub fn plot(values: Vec<Option<i64>>, class: Vec<usize>) -> Plot {
             title: "Elapsed time (ET)",
             values,
             bins: 20,
-            lines: vec![PageLine { title: "mean of the retained".to_owned(), value: 1e6 }],
+            lines: vec![PageLine { title: "mean of the retained".to_owned(), value: 1e6, end: None }],
+            places: vec![],
         }],
         samples: Samples {
             number: (1..=n as u32).collect(),
@@ -165,7 +166,8 @@ pub fn any_plot() -> impl Strategy<Value = Plot> {
                 retained: samples.iter().map(|s| s.1 * 7).collect(),
             });
             plot.measures[0].bins = bins;
-            plot.measures[0].lines = lines.into_iter().map(|(title, value)| PageLine { title, value }).collect();
+            plot.measures[0].lines =
+                lines.into_iter().map(|(title, value)| PageLine { title, value, end: None }).collect();
             plot.dual = DualOrWhy::Dual(PageDual {
                 measure: "et",
                 odd: pairs.iter().map(|p| p.0).collect(),

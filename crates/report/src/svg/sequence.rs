@@ -25,7 +25,7 @@ pub(crate) fn figure(about: &About<'_>, measure: &PageMeasure) -> Option<String>
     let count = shown().count();
     let lines: Vec<&PageLine> = measure.lines.iter().filter(|l| drawable(l)).take(MOST_LINES).collect();
     let x = Range::over(shown().map(|p| p.0))?;
-    let y = Range::over(shown().map(|p| p.1).chain(lines.iter().map(|l| l.value)))?;
+    let y = Range::over(shown().map(|p| p.1).chain(lines.iter().flat_map(|l| [Some(l.value), l.end]).flatten()))?;
     let below = format!("{} by sample: {count} samples", measure.title);
     let mut d = Drawing::new(WIDTH, &about.plot.title, &below);
     let frame = frame(&d, measure, x, y);
@@ -34,9 +34,23 @@ pub(crate) fn figure(about: &About<'_>, measure: &PageMeasure) -> Option<String>
     let mut items: Vec<LegendItem<'_>> =
         by_class.iter().filter_map(|(c, at)| Some(LegendItem::Points(samples.classes.get(*c)?, at.len()))).collect();
     for (i, line) in lines.iter().enumerate() {
-        let y = frame.place(0.0, line.value).1;
-        d.line((frame.left, y), (frame.right(), y), INK, &dash(i));
+        let (from, to) = match line.end {
+            Some(end) => (frame.place(x.low, line.value), frame.place(x.high, end)),
+            None => {
+                let y = frame.place(x.low, line.value).1;
+                ((frame.left, y), (frame.right(), y))
+            }
+        };
+        d.line(from, to, INK, &dash(i));
         items.push(LegendItem::Line(i, format!("{}: {}", line.title, level(line, &frame))));
+    }
+    // Between this sample and the one before it.
+    let places = measure.places.iter().map(|p| (p, f64::from(p.number) - 0.5));
+    let inside = places.filter(|(_, at)| (x.low..=x.high).contains(at)).take(MOST_LINES);
+    for (i, (place, at)) in inside.enumerate() {
+        let at = frame.place(at, y.low).0;
+        d.line((at, frame.top), (at, frame.bottom()), INK, &dash(lines.len() + i));
+        items.push(LegendItem::Line(lines.len() + i, format!("{}: sample {}", place.title, place.number)));
     }
     let bottom = legend(&mut d, &frame, &items, under);
     let description =
@@ -46,14 +60,17 @@ pub(crate) fn figure(about: &About<'_>, measure: &PageMeasure) -> Option<String>
 
 /// A line far from any time that can be stored would leave no room for the samples.
 fn drawable(line: &PageLine) -> bool {
-    line.value.is_finite() && line.value.abs() <= 1e19
+    [Some(line.value), line.end].into_iter().flatten().all(|v| v.is_finite() && v.abs() <= 1e19)
 }
 
-/// A line's value in the axis's unit, with as many digits as can be seen on it.
+/// A line's values in the axis's unit, with as many digits as can be seen on it.
 fn level(line: &PageLine, frame: &Frame) -> String {
     let range = frame.y.range;
-    let scale = TimeScale::of(line.value, Some(range.span() * 0.01), Some(range.unit()));
-    format!("{} {}", scale.value(line.value).unwrap_or_default(), scale.unit)
+    let text = |value: f64| {
+        let scale = TimeScale::of(value, Some(range.span() * 0.01), Some(range.unit()));
+        format!("{} {}", scale.value(value).unwrap_or_default(), scale.unit)
+    };
+    line.end.map_or_else(|| text(line.value), |end| format!("{} to {}", text(line.value), text(end)))
 }
 
 fn frame(d: &Drawing, measure: &PageMeasure, x: Range, y: Range) -> Frame {

@@ -47,5 +47,5 @@ pub fn measure(id: &'static str, values: Vec<Option<i64>>) -> PageMeasure {
         _ => "Elapsed time (ET)",
     };
     let known: Vec<i64> = values.iter().flatten().copied().collect();
-    PageMeasure { id, title, bins: bins(&known), values, lines: Vec::new() }
+    PageMeasure { id, title, bins: bins(&known), values, lines: Vec::new(), places: Vec::new() }
 }

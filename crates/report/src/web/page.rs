@@ -222,13 +222,27 @@ pub struct PageMeasure {
     pub bins: u32,
     /// In the sequence plot.
     pub lines: Vec<PageLine>,
+    /// Places in it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub places: Vec<PagePlace>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PageLine {
     pub title: String,
-    /// ns.
+    /// ns; of a sloping line at the first sample.
     pub value: f64,
+    /// At the last sample, if it is a sloping line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<f64>,
+}
+
+/// Something that begins with a sample.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PagePlace {
+    pub title: String,
+    /// Number of the sample, from 1.
+    pub number: u32,
 }
 
 /// A class of samples.
