@@ -266,7 +266,7 @@ impl LimitedSeries {
         let line = self.line();
         let (place, step) = self.step();
         let line = Some(line).filter(|l| l.t > 3.2 + 36.0 / n);
-        let step = Some(step).filter(|s| s.t > 4.3 + 62.0 / n);
+        let step = Some(step).filter(|s| s.t > 4.5 + 45.0 / n);
         match (line, step) {
             (Some(line), Some(step)) if line.residual <= step.residual => self.drift(&line),
             (_, Some(_)) => change_at(values, place),
