@@ -108,8 +108,10 @@ pub(crate) fn shape(l: &Lesson) -> Cell {
     }
     if let Some(d) = c.shape.drift {
         let correlation = number::fixed(d.correlation, 2).unwrap_or_default();
-        let drifted = Cell::text("The machine's speed drifted by ").and(Cell::time(d.range));
-        said.push(drifted.and(format!(" (correlation of the pairs {correlation}); no daemon caused this.")));
+        let drifted = Cell::text("Times of neighbouring samples drifted together by ").and(Cell::time(d.range));
+        said.push(drifted.and(format!(
+            " (correlation of the pairs {correlation}): the machine's speed may have changed, and no daemon is named for it."
+        )));
     }
     match count(ClusterPlace::Stretch) {
         0 => {}

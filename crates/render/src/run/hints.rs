@@ -15,6 +15,7 @@ pub fn speed_may_vary(factor: &str, standing: Standing) -> bool {
 /// Hints for a run of this plan. If it decides itself how many samples it takes, more of them are a matter of its cap; of
 /// executions alone, duets have few whatever the cap is.
 pub fn hints_of_run(hints: &Hints, plan: &RunPlan) -> Hints {
+    let hints = &without_correction(hints, plan);
     let (most, detects) = match plan.runs {
         RunCount::Fixed(_) => return hints.clone(),
         RunCount::Adaptive { max, .. } => (max, false),
@@ -35,6 +36,18 @@ pub fn hints_of_run(hints: &Hints, plan: &RunPlan) -> Hints {
     })
 }
 
+/// A run with probes is not advised to use them.
+fn without_correction(hints: &Hints, plan: &RunPlan) -> Hints {
+    if hints.is_empty() || plan.probes.is_none() {
+        return hints.clone();
+    }
+    let words = hints.clone();
+    Hints::new(move |hint| {
+        let hint = if *hint == Hint::SpeedChanges { &Hint::OtherTimeOrDuet } else { hint };
+        words.phrase(hint).unwrap_or_default()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +58,9 @@ mod tests {
         let hints = Hints::new(|hint| format!("{hint:?}"));
         let said = |plan: &RunPlan, hint| hints_of_run(&hints, plan).phrase(&hint).unwrap_or_default();
         assert_eq!(said(&plan, Hint::Samples(40)), "Samples(40)");
+        assert_eq!(said(&plan, Hint::SpeedChanges), "SpeedChanges");
+        plan.probes = crate::run::quiet_fixtures::one().run.plan.probes;
+        assert_eq!(said(&plan, Hint::SpeedChanges), "OtherTimeOrDuet");
         plan.runs = RunCount::Detect { difference: 0.01, max: 200 };
         plan.order = Order::Rounds;
         assert_eq!(said(&plan, Hint::Samples(800)), "AtMost(800)");

@@ -172,7 +172,7 @@ pub(crate) fn doubt(doubt: &QuietDoubt, hints: &Hints) -> String {
         ),
         QuietDoubt::Memory { coefficients } => (
             format!(
-                "The time follows the shared caches and the memory closely (coefficients of {} in sum), which other guests use, too: \
+                "The time follows the shared caches and the memory closely (coefficients of {} in sum), which other guests may use, too: \
                  days later the value may differ by several per cent.",
                 Cell::of(Unit::Count, *coefficients)
             ),
