@@ -23,6 +23,8 @@ const SHORTEST: usize = 3;
 const WARM_UP: f64 = 1.0 / 3.0;
 /// Values are limited to so many robust standard deviations.
 const REACH: f64 = 4.0;
+/// Residuals count in their correlation up to so many.
+const NEAR: f64 = 2.0;
 /// Highest correlation of residuals that is allowed for.
 const MOST_CORRELATED: f64 = 0.9;
 /// Smallest correlation of neighbours that is pointed out: with it, 100 values say as much as 54.
@@ -197,12 +199,7 @@ impl LimitedSeries {
     fn new(values: &[f64], tick: f64) -> Option<LimitedSeries> {
         let median = median_of(values.to_vec()).filter(|m| *m > 0.0)?;
         let shares: Vec<f64> = values.iter().map(|v| (v - median) / median).collect();
-        let off: Vec<f64> = shares.iter().map(|s| s.abs()).collect();
-        // Of a normal distribution both are its standard deviation; the second one is for values of which most are equal.
-        let deviation = match median_of(off.clone())? {
-            middle if middle > 0.0 => middle / 0.6745,
-            _ => mean(&off) / 0.7979,
-        };
+        let deviation = typical(&shares);
         if deviation.is_nan() || deviation <= 0.0 {
             return None;
         }
@@ -224,7 +221,7 @@ impl LimitedSeries {
         let residual = residuals.iter().map(|r| r * r).sum::<f64>();
         let variance = residual / (n - parameters);
         // Fits take a part of the correlation away: so much, by simulation. What is left within a tick has none.
-        let r = neighbours(&residuals);
+        let r = correlation(&residuals);
         let rho = (r + (parameters + (parameters + 2.0) * r) / n).clamp(0.0, MOST_CORRELATED);
         let (variance, rho) = if variance > self.rounding { (variance, rho) } else { (self.rounding, 0.0) };
         let t = (explained / variance * (1.0 - rho) / (1.0 + rho)).sqrt();
@@ -299,6 +296,24 @@ fn neighbours(deviations: &[f64]) -> f64 {
     let products: f64 = deviations.iter().zip(deviations.iter().skip(1)).map(|(a, b)| a * b).sum();
     let squares: f64 = deviations.iter().map(|d| d * d).sum();
     if squares > 0.0 { products / squares * n / (n - 1.0) } else { 0.0 }
+}
+
+/// As a standard deviation: that of a normal distribution with such deviations from its middle, half of which are smaller than the
+/// median of their amounts. If most are 0, by their mean.
+fn typical(deviations: &[f64]) -> f64 {
+    let off: Vec<f64> = deviations.iter().map(|d| d.abs()).collect();
+    let mean = mean(&off);
+    match median_of(off) {
+        Some(middle) if middle > 0.0 => middle / 0.6745,
+        _ => mean / 0.7979,
+    }
+}
+
+/// Two disturbed values beside each other make no correlation of their own.
+fn correlation(residuals: &[f64]) -> f64 {
+    let reach = NEAR * typical(residuals);
+    let limited: Vec<f64> = residuals.iter().map(|r| r.clamp(-reach, reach)).collect();
+    neighbours(&limited)
 }
 
 /// By ranks, of which the chance is the same for all distributions.
@@ -448,6 +463,7 @@ mod tests {
         let cold = |i: usize, v: f64| if i < 10 { 1.2 * v } else { v };
         let is_warm_up = |f: &U| matches!(f, U::WarmUp { samples: 9..=11, .. });
         found("10 warm-ups", Noise::Normal, 40, &cold, &is_warm_up);
+        found("10 warm-ups among spikes", Noise::Spikes, 40, &cold, &|f| matches!(f, U::WarmUp { .. }));
         let decay = |i: usize, v: f64| v * (1.0 + 0.5 * (-(i as f64) / 4.0).exp());
         found("warm-up that decays", Noise::Normal, 40, &decay, &|f| matches!(f, U::WarmUp { samples: 4..=13, .. }));
         let correlated = |f: &U| matches!(f, U::SerialCorrelation { r, .. } if *r > 0.35);
@@ -492,6 +508,16 @@ mod tests {
     fn disturbances_are_found_in_full() {
         disturbed_series_have_theirs(1_000);
         two_modes(1_000);
+    }
+
+    /// Of a shell script, in ms; two disturbed samples beside each other.
+    #[test]
+    fn a_measured_warm_up_is_found() {
+        let times = "39.4 39.6 39.3 39.3 39.2 38.7 38.8 38.9 23.9 24.3 24.5 24.6 23.8 24.3 24.3 23.7 24.4 24.3 24.1 27.1 38.6 24.1 \
+                     24.4 24.6 25.0 24.5 24.9 24.4 24.8 24.5 24.8 23.9 23.9 24.0 23.7 24.4 24.2 23.8 24.2 24.5";
+        let times: Vec<f64> = times.split_whitespace().map(|t| t.parse::<f64>().unwrap() * 1e6).collect();
+        let found = look(&times);
+        assert!(matches!(found[..], [Unsteadiness::WarmUp { samples: 8, .. }]), "{found:?}");
     }
 
     #[test]
