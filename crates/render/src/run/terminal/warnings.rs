@@ -52,7 +52,7 @@ fn warnings(page: &ScreenText<'_>, report: &RunReport, names: &[String], said: b
     let base = reference(report).unwrap_or(0);
     let missing = names.get(base).filter(|_| report.series.get(base).is_some_and(|s| s.et.value().is_none()));
     let unsteady: BTreeSet<u8> = report.remarks.iter().filter_map(unsteadiness).collect();
-    let least = unsteady.iter().take(MOST_UNSTEADY).last();
+    let least = unsteady.iter().take(MOST_UNSTEADY).next_back();
     let shown = |r: &&Remark| unsteadiness(r).is_none_or(|rank| least.is_some_and(|least| rank <= *least));
     let mut found: Vec<Warning> = Vec::new();
     for remark in report.remarks.iter().filter(|r| r.warning()).filter(shown) {
