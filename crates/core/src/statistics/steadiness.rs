@@ -160,9 +160,9 @@ pub fn coarse_clock(times: &[i64]) -> Option<Unsteadiness> {
     let values: Vec<f64> = times.iter().map(|t| *t as f64).collect();
     let median = median_of(values.clone())?;
     let deviation = (squares(&values, mean(&values)) / (values.len() - 1) as f64).sqrt();
-    let distinct: BTreeSet<i64> = times.iter().copied().collect();
     let coarse = tick > 0.0 && tick >= LEAST_SHARE * median.abs() && tick > COARSE * deviation;
-    coarse.then(|| Unsteadiness::Ticks { tick, distinct: count(distinct.len()), values: count(times.len()) })
+    let distinct = || times.iter().collect::<BTreeSet<&i64>>();
+    coarse.then(|| Unsteadiness::Ticks { tick, distinct: count(distinct().len()), values: count(times.len()) })
 }
 
 fn count(n: usize) -> u32 {

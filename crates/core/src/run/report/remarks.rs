@@ -21,7 +21,6 @@ use crate::sample::data::Outcome;
 use crate::statistics::intervals::{FEWEST, Interval};
 use crate::statistics::series::Values;
 use crate::statistics::steadiness::{Unsteadiness, coarse_clock, unsteadiness};
-use std::collections::BTreeMap;
 
 /// Elapsed time above this many times the process time gives a remark.
 const FAR_ABOVE: f64 = 1.5;
@@ -286,12 +285,11 @@ fn steadiness(c: &RemarkContext, group: &SeriesCounts, builder: &mut RemarkBuild
     let place = |s: &GoodSample| if blocks { s.block } else { s.index };
     let times: Vec<(u32, f64)> = timed.iter().map(|(s, time)| (place(s), time.as_f64())).collect();
     let means = if blocks { block_means(&times) } else { times };
-    let mut first: BTreeMap<u32, u32> = BTreeMap::new();
-    for (sample, _) in &timed {
-        first.entry(place(sample)).or_insert(sample.index);
-    }
     let values: Vec<f64> = means.iter().map(|m| m.1).collect();
-    let sample_at = |at: u32| means.get(at as usize).and_then(|m| first.get(&m.0)).copied().unwrap_or(at);
+    let sample_at = |at: u32| {
+        let wanted = means.get(at as usize).map(|m| m.0);
+        timed.iter().find(|(s, _)| Some(place(s)) == wanted).map_or(at, |(s, _)| s.index)
+    };
     let found = unsteadiness(&values, tick, c.run.plan.seed, group.index as u64);
     for found in found.into_iter().map(|f| f.in_samples(sample_at)).chain(clock) {
         builder.add(RemarkKind::Unsteady { measure, blocks, found });
