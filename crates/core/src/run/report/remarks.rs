@@ -19,7 +19,6 @@ use crate::run::report::quiet::{RunQuiet, SeriesProbes};
 use crate::run::stopping::{DetectInterval, DetectRule, PrecisionRule};
 use crate::sample::data::Outcome;
 use crate::statistics::intervals::{FEWEST, Interval};
-use crate::statistics::series::Values;
 use crate::statistics::steadiness::{Unsteadiness, coarse_clock, unsteadiness};
 
 /// Elapsed time above this many times the process time gives a remark.
