@@ -65,6 +65,9 @@ pub fn measure(mean: f64, sd: f64, samples: u32, cutoff: u32, sigma: u32) -> Mea
         max: mean + 1.9 * sd,
         mean_interval: i(mean, 0.7 * sd),
         median_interval: i(mean - 0.1 * sd, 0.8 * sd),
+        dependence: None,
+        between_runs: None,
+        independent: None,
         trustworthy: retained * 2 >= samples,
     }
 }
