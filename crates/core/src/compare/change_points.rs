@@ -2,14 +2,19 @@
 //!
 //! The series is cut into pieces of constant level, of [`SHORTEST`] points at least, so that the sum over all points of
 //! min(((value − level) / error)², K²), and of a penalty for each change, is smallest (Fearnhead and Rigaill,
-//! *Changepoint detection in the presence of outliers*, JASA 2019). With K² = 0.4 penalties, two points that stand out
-//! cannot make a piece, however far out they are; three at an end of the series can, and six inside of it, where a
-//! piece needs two changes. The optimum is that over levels a sixteenth of the middle error apart, which adds at most a
-//! thousandth of its weight to a point.
+//! *Changepoint detection in the presence of outliers*, JASA 2019). With K² = 0.4 penalties, five points that stand out
+//! make no piece of [`SHORTEST`], however far out they are: the layout of a program's memory may stay the same for some
+//! builds and then change, which is no change of the program. The optimum is that over levels a sixteenth of the
+//! middle error apart, which adds at most a thousandth of its weight to a point.
 //!
 //! The penalty is the square of a t value that, at any of the places of the series, a series without changes exceeds
-//! with a probability of 0.1% in all (Bonferroni): errors are estimated from as many differences as there are points,
+//! with a probability of 0.3% in all (Bonferroni): errors are estimated from as many differences as there are points,
 //! of which neighbours are correlated.
+//!
+//! Points may also resemble their neighbours: what does not change with the program may last for several builds. The
+//! variance of a level is then larger than that of independent points. By how much is estimated from what is left of the
+//! points about their levels ([`SerialSpread`]): a change that does not pass the limit with this variance is left out, the
+//! weakest first, and the estimate is made again.
 //!
 //! Points may share errors, as builds do that were measured against one base: then each change must also pass the same
 //! limit by generalised least squares with the covariances of its neighbourhood. An error that all points after a
@@ -17,15 +22,23 @@
 
 use crate::statistics::series::median_of;
 use statrs::distribution::{ContinuousCDF, Normal};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::{Range, RangeInclusive};
 
 /// Fewest points of a level.
-pub const SHORTEST: usize = 3;
-/// Probability that a series without changes has one.
-const FALSE_ALARM: f64 = 0.001;
+pub const SHORTEST: usize = 10;
+/// What a change must pass allows for a correlation that is larger than the measured one by so many standard errors.
+const MARGIN: f64 = 1.0;
+/// Square of a residual, in units of its point's error, that is not told from none.
+const EXACT: f64 = 1e-12;
+/// Largest correlation of neighbours that is allowed for.
+const MOST_CORRELATION: f64 = 0.9;
+/// Probability that a series without changes has one, if its correlation is that which is allowed for; with less, it is far smaller.
+const FALSE_ALARM: f64 = 0.003;
 /// K² in penalties.
 const BOUND: f64 = 0.4;
+/// Most points to one side of a place of which the covariances are used, which bounds the work.
+const MOST_AROUND: usize = 250;
 /// Levels within the middle error.
 const FINENESS: f64 = 16.0;
 /// Most levels to one side of a point.
@@ -65,6 +78,8 @@ pub struct FoundLevels {
     /// At least one, unless the series is empty.
     pub levels: Vec<SeriesLevel>,
     pub changes: Vec<LevelStep>,
+    /// Correlation of successive points about their levels, and how far they spread.
+    pub serial: SerialSpread,
     /// The smallest change in the middle of such a series that is found in 95 of 100 cases; `None` below twice
     /// [`SHORTEST`] points.
     pub detectable: Option<f64>,
@@ -86,8 +101,8 @@ pub fn levels(points: &[SeriesPoint], shared: Option<&[Vec<f64>]>) -> FoundLevel
     let penalty = penalty(points.len());
     let series = LevelSeries { points, shared, kept: kept(points, (BOUND * penalty).sqrt()), penalty };
     let begins = if points.len() < 2 * SHORTEST { Vec::new() } else { partition(points, penalty) };
-    let changes = match shared {
-        None => series.independent(&begins),
+    let (changes, serial) = match shared {
+        None => series.independent(begins),
         Some(covariances) => series.confirmed(covariances, &begins),
     };
     let ends = changes.iter().map(|c| c.at).chain([points.len()]);
@@ -95,9 +110,54 @@ pub fn levels(points: &[SeriesPoint], shared: Option<&[Vec<f64>]>) -> FoundLevel
     let levels = ends.filter_map(|until| {
         let found = series.level(from..until);
         from = until;
-        found
+        found.map(|l| SeriesLevel { variance: l.variance * serial.expected, ..l })
     });
-    FoundLevels { levels: levels.collect(), changes, detectable: series.detectable() }
+    let levels = levels.collect();
+    let step = |c: &LevelStep| LevelStep { variance: c.variance * serial.expected, ..*c };
+    let changes = changes.iter().map(step).collect();
+    FoundLevels { levels, changes, serial, detectable: series.detectable(&serial) }
+}
+
+/// What successive points have in common beyond their levels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SerialSpread {
+    /// Correlation of neighbours, corrected for the levels that were taken off; 0 to [`MOST_CORRELATION`].
+    pub correlation: f64,
+    /// Variance of a point about its level, in units of its own variance; at least 1.
+    pub points: f64,
+    /// Variance of a level in units of that of independent points; at least 1.
+    pub expected: f64,
+    /// The same for a correlation that is larger by [`MARGIN`] standard errors: what a change must pass.
+    pub paid: f64,
+}
+
+impl SerialSpread {
+    /// Of the residuals of successive points about so many levels, each in units of its own error.
+    ///
+    /// As for an autoregressive series, a mean's variance is (1 + ρ) / (1 − ρ) times that of independent points. The correlation is
+    /// measured too small by about (1 + 2 ρ) / n for each level, since the levels are those of the same points (Kendall, 1954).
+    fn new(residuals: &[f64], levels: usize) -> SerialSpread {
+        let (n, levels) = (residuals.len() as f64, levels as f64);
+        let squares = dot(residuals, residuals);
+        // What is left of equal values by rounding says nothing.
+        if n <= levels + 1.0 || squares <= n * EXACT {
+            return SerialSpread { correlation: 0.0, points: 1.0, expected: 1.0, paid: 1.0 };
+        }
+        let points = squares / (n - levels);
+        let next: Vec<f64> = residuals.iter().skip(1).copied().collect();
+        let measured = dot(residuals, &next) / squares * n / (n - levels);
+        let corrected = measured + levels * (1.0 + 2.0 * measured) / n;
+        let widened = |correlation: f64| {
+            let rho = correlation.clamp(0.0, MOST_CORRELATION);
+            points * (1.0 + rho) / (1.0 - rho)
+        };
+        SerialSpread {
+            correlation: corrected.clamp(0.0, MOST_CORRELATION),
+            points: points.max(1.0),
+            expected: widened(corrected).max(1.0),
+            paid: points.max(1.0) / points * widened(corrected + MARGIN / n.sqrt()),
+        }
+    }
 }
 
 /// Which points are within so many errors of the median of five neighbours. Of three in a row that differ from the
@@ -132,13 +192,18 @@ fn partition(points: &[SeriesPoint], penalty: f64) -> Vec<usize> {
     let spacing = median_of(points.iter().map(|p| p.error).collect()).unwrap_or(1.0) / FINENESS;
     let levels = lattice(points, spacing, reach);
     let mut costs = vec![(f64::INFINITY, 0_usize); levels.len()];
-    // Of the two points before.
-    let mut earlier = [vec![0.0; levels.len()], vec![0.0; levels.len()]];
+    // Of the last points, as many as the shortest piece has.
+    let mut recent: VecDeque<Vec<f64>> = VecDeque::from(vec![vec![0.0; levels.len()]; SHORTEST]);
     // By number of points: the least cost, and where the last piece begins.
     let mut best = vec![(0.0, 0)];
     for (at, point) in points.iter().enumerate() {
         let loss = |level: &f64| ((level - point.value) / point.error).powi(2).min(BOUND * penalty);
-        let losses: Vec<f64> = levels.iter().map(loss).collect();
+        recent.pop_front();
+        recent.push_back(levels.iter().map(loss).collect());
+        let mut piece = vec![0.0; levels.len()];
+        for losses in &recent {
+            piece.iter_mut().zip(losses).for_each(|(sum, loss)| *sum += loss);
+        }
         // The piece that begins here is long enough now.
         let begin = (at + 1).saturating_sub(SHORTEST);
         let before = best.get(begin).map_or(f64::INFINITY, |b: &(f64, usize)| b.0);
@@ -147,11 +212,10 @@ fn partition(points: &[SeriesPoint], penalty: f64) -> Vec<usize> {
             0 => before,
             _ => before + penalty,
         };
-        let [second, first] = &earlier;
         let mut least = (f64::INFINITY, 0);
-        for ((cost, now), (first, second)) in costs.iter_mut().zip(&losses).zip(first.iter().zip(second)) {
+        for ((cost, now), piece) in costs.iter_mut().zip(recent.back().into_iter().flatten()).zip(&piece) {
             cost.0 += now;
-            let new = before + first + second + now;
+            let new = before + piece;
             // Of equal ways, the one with fewer pieces.
             if new < cost.0 {
                 *cost = (new, begin);
@@ -161,8 +225,6 @@ fn partition(points: &[SeriesPoint], penalty: f64) -> Vec<usize> {
             }
         }
         best.push(least);
-        let [second, _] = earlier;
-        earlier = [losses, second];
     }
     let mut begins = Vec::new();
     let mut until = points.len();
@@ -183,6 +245,13 @@ struct LevelSeries<'a> {
     penalty: f64,
 }
 
+impl LevelStep {
+    /// Its square in squared standard errors.
+    fn gain(&self) -> f64 {
+        self.difference.powi(2) / self.variance
+    }
+}
+
 /// A change that was found without regard to shared errors.
 struct ChangeCandidate {
     at: usize,
@@ -194,7 +263,7 @@ struct ChangeCandidate {
 
 impl ChangeCandidate {
     fn gain(&self) -> f64 {
-        self.step.map_or(0.0, |s| s.difference.powi(2) / s.variance)
+        self.step.map_or(0.0, |s| s.gain())
     }
 }
 
@@ -238,17 +307,62 @@ impl LevelSeries<'_> {
         Some(LevelStep { at, difference: after.value - before.value, variance: before.variance + after.variance })
     }
 
-    fn independent(&self, begins: &[usize]) -> Vec<LevelStep> {
+    /// The changes of points with independent errors that pass the limit; the weakest is left out until all pass.
+    fn independent(&self, mut begins: Vec<usize>) -> (Vec<LevelStep>, SerialSpread) {
+        loop {
+            let ranges = self.ranges(&begins);
+            let around = ranges.iter().zip(ranges.iter().skip(1));
+            let changes: Vec<LevelStep> = around.filter_map(|(a, b)| self.between(a.clone(), b.clone())).collect();
+            let serial = self.serial(&ranges);
+            let weakest = changes.iter().enumerate().min_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()));
+            match weakest {
+                Some((i, c)) if c.gain() < self.penalty * serial.paid => begins.remove(i),
+                _ => return (changes, serial),
+            };
+        }
+    }
+
+    /// The pieces that begin at the first point and at these.
+    fn ranges(&self, begins: &[usize]) -> Vec<Range<usize>> {
         let from = [0].into_iter().chain(begins.iter().copied());
-        let until = begins.iter().copied().skip(1).chain([self.points.len()]);
-        let around = from.zip(begins).zip(until);
-        around.filter_map(|((from, at), until)| self.between(from..*at, *at..until)).collect()
+        let until = begins.iter().copied().chain([self.points.len()]);
+        from.zip(until).map(|(from, until)| from..until).collect()
+    }
+
+    /// Of what is left of the points about the levels of these pieces, in units of their errors, as far as they are no outliers.
+    fn serial(&self, pieces: &[Range<usize>]) -> SerialSpread {
+        let left: Vec<f64> = pieces.iter().flat_map(|piece| self.residuals(piece)).collect();
+        SerialSpread::new(&left, pieces.len())
+    }
+
+    fn residuals(&self, piece: &Range<usize>) -> Vec<f64> {
+        let value = |i: &usize| self.points.get(*i).map_or(0.0, |p| p.value);
+        match self.shared {
+            None => {
+                let level = self.level(piece.clone()).map_or(0.0, |l| l.value);
+                let residual = |i: &usize| (value(i) - level) / self.points.get(*i).map_or(1.0, |p| p.error);
+                self.used(piece.clone()).iter().map(residual).collect()
+            }
+            // Bounds the work, as below.
+            Some(covariances) => piece
+                .clone()
+                .step_by(MOST_AROUND)
+                .flat_map(|from| {
+                    let used = self.used(from..piece.end.min(from + MOST_AROUND));
+                    let Some(factor) = cholesky(covariances, &used) else { return Vec::new() };
+                    let ones = whitened(&factor, used.iter().map(|_| 1.0));
+                    let values = whitened(&factor, used.iter().map(value));
+                    let level = dot(&ones, &values) / dot(&ones, &ones);
+                    values.iter().zip(&ones).map(|(value, one)| value - level * one).collect()
+                })
+                .collect(),
+        }
     }
 
     /// The changes that pass the limit in spite of shared errors; the weakest is left out until all pass.
-    fn confirmed(&self, covariances: &[Vec<f64>], begins: &[usize]) -> Vec<LevelStep> {
+    fn confirmed(&self, covariances: &[Vec<f64>], begins: &[usize]) -> (Vec<LevelStep>, SerialSpread) {
         // Bounds the work: so many points to each side.
-        let side = (2_000 / begins.len().max(1)).clamp(30, 250);
+        let side = (2_000 / begins.len().max(1)).clamp(30, MOST_AROUND);
         let mut all: Vec<ChangeCandidate> =
             begins.iter().map(|at| ChangeCandidate { at: *at, step: None, stale: true }).collect();
         loop {
@@ -259,19 +373,21 @@ impl LevelSeries<'_> {
                 let at = candidate.at;
                 let around = from.max(at.saturating_sub(side))..until.min(at + side);
                 // The place was found with other weights.
-                let first = at.saturating_sub(3).max(around.start + SHORTEST);
-                let last = (at + 3).min(around.end.saturating_sub(SHORTEST));
+                let first = at.saturating_sub(SHORTEST).max(around.start + SHORTEST);
+                let last = (at + SHORTEST).min(around.end.saturating_sub(SHORTEST));
                 let step = self.strongest(covariances, around, first..=last);
                 *candidate = ChangeCandidate { at: step.map_or(at, |s| s.at), step, stale: false };
             }
+            let serial = self.serial(&self.ranges(&all.iter().map(|c| c.at).collect::<Vec<usize>>()));
             let weakest = all.iter().enumerate().min_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()));
-            let Some((i, _)) = weakest.filter(|(_, c)| c.gain() < self.penalty) else { break };
+            let Some((i, _)) = weakest.filter(|(_, c)| c.gain() < self.penalty * serial.paid) else {
+                return (all.into_iter().filter_map(|c| c.step).collect(), serial);
+            };
             all.remove(i);
             for candidate in all.iter_mut().skip(i.saturating_sub(1)).take(if i == 0 { 1 } else { 2 }) {
                 candidate.stale = true;
             }
         }
-        all.into_iter().filter_map(|c| c.step).collect()
     }
 
     /// The strongest of the possible changes in a range, by generalised least squares: level before, and difference
@@ -296,11 +412,10 @@ impl LevelSeries<'_> {
             let both_sides = determinant > 1e-12 * level * change;
             both_sides.then_some(LevelStep { at, difference, variance: level / determinant })
         };
-        let gain = |s: &LevelStep| s.difference.powi(2) / s.variance;
-        places.filter_map(step).max_by(|a, b| gain(a).total_cmp(&gain(b)))
+        places.filter_map(step).max_by(|a, b| a.gain().total_cmp(&b.gain()))
     }
 
-    fn detectable(&self) -> Option<f64> {
+    fn detectable(&self, serial: &SerialSpread) -> Option<f64> {
         let n = self.points.len();
         if n < 2 * SHORTEST {
             return None;
@@ -309,11 +424,11 @@ impl LevelSeries<'_> {
         let step = match self.shared {
             None => self.between(0..middle, middle..n),
             Some(covariances) => {
-                let around = middle.saturating_sub(250)..n.min(middle + 250);
+                let around = middle.saturating_sub(MOST_AROUND)..n.min(middle + MOST_AROUND);
                 self.strongest(covariances, around, middle..=middle)
             }
         };
-        step.map(|s| s.variance.sqrt() * (self.penalty.sqrt() + POWER))
+        step.map(|s| s.variance.sqrt() * ((self.penalty * serial.paid).sqrt() + POWER * serial.expected.sqrt()))
     }
 }
 
@@ -392,10 +507,10 @@ mod tests {
         assert!((found.detectable.unwrap() - expected).abs() < 1e-12);
     }
 
-    /// Quantiles of Student's t with 14.5, 49.5 and 149.5 degrees of freedom, by its expansion in their inverse.
+    /// Quantiles of Student's t with 14.5, 49.5 and 149.5 degrees of freedom (scipy).
     #[test]
     fn penalties_are_squares_of_t_values() {
-        for (n, t) in [(30, 5.89_f64), (100, 4.92), (300, 4.83)] {
+        for (n, t) in [(30, 5.299_f64), (100, 4.596), (300, 4.573)] {
             assert!((penalty(n).sqrt() - t).abs() < 0.06, "{n}: {}", penalty(n).sqrt());
         }
         assert!((6..2_000).all(|n| penalty(n) >= penalty(n + 1) * 0.999 || n > 100));
@@ -403,41 +518,50 @@ mod tests {
     }
 
     #[test]
-    fn one_or_two_points_are_no_level() {
+    fn five_points_are_no_level() {
         for height in [0.02, 0.05, 1.0, -40.0] {
-            for spike in [1, 2] {
-                for at in [0, 1, 14, 28, 29, 30 - spike] {
+            for spike in 1..=5 {
+                for at in [0, 1, 14, 30 - spike - 1, 30 - spike] {
                     let mut all = step(30, 0, 0.0);
                     all.iter_mut().skip(at).take(spike).for_each(|p| p.value = height);
                     let found = levels(&all, None);
                     assert!(found.changes.is_empty(), "{spike} of {height} at {at}: {found:?}");
-                    assert_eq!(found.levels[0].value, 0.0);
                 }
             }
         }
-        // Three are, at an end.
-        assert_eq!(places(&step(30, 3, 0.05)), [30]);
-        assert_eq!(places(&step(3, 30, 0.05)), [3]);
-        assert_eq!(places(&step(30, 2, 0.05)), [0_usize; 0]);
-        // Inside, a level needs more, as it has two changes.
-        let excursion = |n: usize| {
-            let mut all = step(40, 0, 0.0);
-            all.iter_mut().skip(15).take(n).for_each(|p| p.value = 0.05);
-            places(&all)
-        };
-        assert_eq!(excursion(3), [0_usize; 0]);
-        assert_eq!(excursion(6), [15, 21]);
+        // Ten are, at an end and inside.
+        assert_eq!(places(&step(30, 10, 0.05)), [30]);
+        assert_eq!(places(&step(10, 30, 0.05)), [10]);
+        let mut all = step(60, 0, 0.0);
+        all.iter_mut().skip(25).take(10).for_each(|p| p.value = 0.05);
+        assert_eq!(places(&all), [25, 35]);
     }
 
     #[test]
     fn short_series_show_large_changes_only() {
-        assert_eq!(places(&step(3, 3, 0.2)), [3]);
-        assert_eq!(places(&step(3, 3, 0.1)), [0_usize; 0]);
-        assert_eq!(places(&step(3, 2, 10.0)), [0_usize; 0]);
+        assert_eq!(places(&step(10, 10, 0.05)), [10]);
+        assert_eq!(places(&step(10, 10, 0.005)), [0_usize; 0]);
+        assert_eq!(places(&step(10, 9, 10.0)), [0_usize; 0]);
         let none = levels(&[], None);
         assert_eq!((none.levels, none.changes, none.detectable), (Vec::new(), Vec::new(), None));
         let two = levels(&points([0.0, 1.0], 0.5), None);
         assert_eq!((two.levels.len(), two.levels[0].value, two.detectable), (1, 0.5, None));
+    }
+
+    /// Deviations 1 and -1 by pairs, so that of neighbours half are alike: r is 0 but for the mean that was taken off. By eights, of
+    /// eight neighbours seven are alike: r = (7 - 1) / 8, nearly.
+    #[test]
+    fn points_that_resemble_their_neighbours_count_for_less() {
+        let by = |run: usize| (0..64).map(|i| if i / run % 2 == 0 { 1.0 } else { -1.0 }).collect::<Vec<f64>>();
+        let pairs = SerialSpread::new(&by(2), 1);
+        assert!(pairs.correlation < 0.05 && (pairs.points - 64.0 / 63.0).abs() < 1e-12, "{pairs:?}");
+        let eights = SerialSpread::new(&by(8), 1);
+        let expected = (63.0 - 14.0) / 64.0 * 64.0 / 63.0;
+        assert!((eights.correlation - expected - (1.0 + 2.0 * expected) / 64.0).abs() < 1e-12, "{eights:?}");
+        assert!(eights.expected > 8.0 && eights.paid > eights.expected, "{eights:?}");
+        let none = SerialSpread { correlation: 0.0, points: 1.0, expected: 1.0, paid: 1.0 };
+        assert_eq!(SerialSpread::new(&[0.0; 30], 1), none);
+        assert_eq!(SerialSpread::new(&[3.0, 4.0], 1), none);
     }
 
     /// A level counts by the errors of its points.
@@ -482,7 +606,7 @@ mod tests {
         let head =
             |i: usize| BuildPair { base: 0, head: i + 1, log: truth(i) + 0.004 * draw(rng, noise), error: 0.002 };
         let pairs: Vec<BuildPair> = (0..n).map(head).collect();
-        positions(n + 1, 0, &pairs, &(1..=n).collect::<Vec<usize>>())
+        positions(n + 1, 0, &pairs, &(1..=n).collect::<Vec<usize>>(), 0.0)
     }
 
     fn found(placed: &BuildPositions, n: usize) -> Vec<usize> {
@@ -491,7 +615,7 @@ mod tests {
         places(&series.points)
     }
 
-    /// A series without changes has one with a probability of 0.1%: two or more of 100 have one with 0.5%.
+    /// A series of independent points without changes has one with a probability of at most 0.3%: two or more of 100 have one with 4%.
     #[test]
     fn stationary_series_have_no_changes() {
         for (kind, noise) in [Noise::Normal, Noise::Heavy, Noise::Outliers].into_iter().enumerate() {
@@ -504,8 +628,8 @@ mod tests {
     }
 
     /// Steps of five standard deviations, up and down, anywhere in the middle third. Their squared standard errors are
-    /// 160 and more for 30 points, five times the penalty, and even a step of which a part is masked by outliers is far
-    /// above it.
+    /// 160 and more for 30 points. What they must pass is the penalty of 25 times up to 3, as 30 points do not show well that they don't
+    /// resemble their neighbours.
     #[test]
     fn steps_of_two_per_cent_are_found() {
         for (kind, noise) in [Noise::Normal, Noise::Heavy, Noise::Outliers].into_iter().enumerate() {
@@ -519,7 +643,8 @@ mod tests {
                     hits += usize::from(places.iter().any(|p| p.abs_diff(at) <= 3));
                     more += usize::from(places.len() > 1);
                 }
-                assert!(hits >= 95 && more <= 3, "{noise:?}, {n} points: {hits} of 100 found, {more} with others");
+                let least = if n == 30 { 90 } else { 95 };
+                assert!(hits >= least && more <= 3, "{noise:?}, {n} points: {hits} of 100 found, {more} with others");
             }
         }
     }
@@ -543,17 +668,17 @@ mod tests {
                     error: 0.002,
                 })
                 .collect();
-            let series = positions(101, 0, &pairs, &order).series(0, &order);
+            let series = positions(101, 0, &pairs, &order, 0.0).series(0, &order);
             let found = levels(&series.points, series.shared.as_deref());
-            without_covariances += usize::from(levels(&series.points, None).changes.len() > 1);
-            // With few builds behind it, a jump may be taken for outliers.
-            let expected = round >= 50 && at <= 95;
+            without_covariances += usize::from(partition(&series.points, penalty(101)).len() > 1);
+            // As many builds as a level needs are behind it.
+            let expected = round >= 50 && at <= 101 - SHORTEST;
             hits += usize::from(expected && found.changes.iter().any(|c| c.at.abs_diff(at) <= 3));
             invented += usize::from(found.changes.iter().any(|c| round < 50 || c.at.abs_diff(at) > 3));
         }
         assert!(without_covariances > 90, "{without_covariances}: the test is too easy");
         // Ten standard errors of one pair, its square four times the penalty. All evidence is that pair, so some are taken for an outlier.
-        assert!(invented <= 1 && hits >= 23, "{invented} invented, {hits} of 26 found");
+        assert!(invented <= 1 && hits >= 20, "{invented} invented, {hits} of 22 found");
     }
 
     /// All builds after a change of the base share the error of the base's own measurement, here three standard errors.
@@ -572,7 +697,7 @@ mod tests {
         let with_link = |height: f64| {
             let mut all = pairs.clone();
             all.push(BuildPair { base: 0, head: second, log: height, error: 0.004 });
-            positions(2 * n + 2, 0, &all, &order).series(0, &order)
+            positions(2 * n + 2, 0, &all, &order, 0.0).series(0, &order)
         };
         let series = with_link(0.012);
         assert!(!levels(&series.points, None).changes.is_empty(), "the test is too easy");
@@ -610,7 +735,7 @@ mod tests {
         /// that places may differ by rounding: the number of changes of clear steps is compared.
         #[test]
         fn units_and_directions_do_not_matter(
-            n in 6..20_usize, m in 6..20_usize, height in 0.2..2.0_f64, unit in 0.01..100.0_f64
+            n in SHORTEST..24_usize, m in SHORTEST..24_usize, height in 0.2..2.0_f64, unit in 0.01..100.0_f64
         ) {
             let all = step(n, m, height);
             let scaled: Vec<SeriesPoint> =

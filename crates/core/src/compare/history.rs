@@ -13,6 +13,8 @@ use crate::base::units::Nanos;
 use crate::compare::change_points::{FoundLevels, LevelStep, SeriesLevel, levels};
 use crate::compare::gate::{CorrectedRatio, Gate, GateBenchmark, GateSide, MeasuredBenchmark};
 use crate::compare::positions::{BuildPair, connected, positions};
+use crate::compare::ratio::RatioBasis;
+use crate::compare::stored_floor::{ASSUMED_DUETS, ASSUMED_ROUNDS};
 use crate::sample::measure::Measure;
 use crate::statistics::intervals::{Interval, LEVEL};
 use crate::statistics::series::Values;
@@ -100,8 +102,11 @@ pub struct BenchmarkHistory {
     pub changes: Vec<HistoryChange>,
     /// Standard deviation of a ratio from gate to gate, beyond what its own blocks show, e.g. 0.003.
     pub between_gates: f64,
+    pub between_source: BetweenSource,
+    /// Correlation of each build with the one before it, about the levels: 0 where builds do not resemble each other.
+    pub correlation: f64,
     /// The smallest change in the middle of these builds that is found in 95 of 100 cases, e.g. 0.006; `None` of fewer
-    /// than six builds.
+    /// builds than two levels have.
     pub detectable: Option<f64>,
     /// Groups of builds that no gate connects to the anchor.
     pub apart: Vec<ApartBuilds>,
@@ -110,6 +115,18 @@ pub struct BenchmarkHistory {
     /// Gates of which only the ratio of net times is known, among others of process times.
     pub only_net: usize,
     pub not_used: NotUsed,
+}
+
+/// Where the deviation between gates is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum BetweenSource {
+    /// The benchmark's own builds.
+    Builds,
+    /// Of fewer than six builds, other benchmarks: the root of their mean square.
+    OtherBenchmarks { benchmarks: usize },
+    /// Neither is known: what is common of such ratios.
+    Assumed,
 }
 
 /// A build of the program.
@@ -219,11 +236,37 @@ pub fn report(gates: &[HistoryGate], plan: &HistoryPlan) -> Result<HistoryReport
     {
         return Err(NoAnchor::Unknown(name.clone()));
     }
-    let histories = all.iter().zip(anchors).map(|(((suite, name), collected), anchor)| {
-        let names = ((*suite).to_owned(), (*name).to_owned());
-        collected.history(names, anchor, plan)
-    });
-    Ok(HistoryReport { gates: gates.len(), benchmarks: histories.collect() })
+    let histories = |others: Option<&OtherSpread>| -> Vec<BenchmarkHistory> {
+        let anchored = all.iter().zip(&anchors);
+        let history = anchored.map(|(((suite, name), collected), anchor)| {
+            let names = ((*suite).to_owned(), (*name).to_owned());
+            collected.history(names, *anchor, plan, others)
+        });
+        history.collect()
+    };
+    let mut benchmarks = histories(None);
+    if let Some(others) = OtherSpread::of(&benchmarks) {
+        benchmarks = histories(Some(&others));
+    }
+    Ok(HistoryReport { gates: gates.len(), benchmarks })
+}
+
+/// How far gates of benchmarks with enough builds differ.
+struct OtherSpread {
+    deviation: f64,
+    benchmarks: usize,
+}
+
+impl OtherSpread {
+    /// `None` where no benchmark shows it, and where none lacks it.
+    fn of(histories: &[BenchmarkHistory]) -> Option<OtherSpread> {
+        let (known, lacking): (Vec<_>, Vec<_>) =
+            histories.iter().filter(|h| h.points.len() > 1).partition(|h| h.between_source == BetweenSource::Builds);
+        let squares: f64 = known.iter().map(|h| h.between_gates.powi(2)).sum();
+        let benchmarks = known.len();
+        (benchmarks > 0 && !lacking.is_empty())
+            .then(|| OtherSpread { deviation: (squares / benchmarks as f64).sqrt(), benchmarks })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -256,6 +299,7 @@ struct CollectedPair<'a> {
     process: Option<(f64, f64)>,
     /// The ratio is that of the corrected times.
     corrected: bool,
+    basis: RatioBasis,
 }
 
 impl<'a> CollectedBuilds<'a> {
@@ -281,7 +325,8 @@ impl<'a> CollectedBuilds<'a> {
         self.commands.insert(benchmark.command.as_str());
         let pair = BuildPair { base, head, log, error };
         let (measure, process) = (measured.measure, logarithm(&measured.process_logs));
-        self.pairs.push(CollectedPair { pair, gate, measure, process, corrected: corrected.is_some() });
+        let (corrected, basis) = (corrected.is_some(), measured.basis);
+        self.pairs.push(CollectedPair { pair, gate, measure, process, corrected, basis });
     }
 
     /// The number of a build, which is new or gets what is still missing of it.
@@ -343,7 +388,19 @@ impl<'a> CollectedBuilds<'a> {
         }
     }
 
-    fn history(&self, (suite, name): (String, String), asked: Option<usize>, plan: &HistoryPlan) -> BenchmarkHistory {
+    /// What is common of the benchmark's gates, as a standard deviation: a floor is half of the width that holds 95%.
+    fn assumed(&self) -> f64 {
+        let alone = self.pairs.iter().any(|p| p.basis == RatioBasis::Alone && !p.corrected);
+        (if alone { ASSUMED_ROUNDS } else { ASSUMED_DUETS }).ln_1p() / Z
+    }
+
+    fn history(
+        &self,
+        (suite, name): (String, String),
+        asked: Option<usize>,
+        plan: &HistoryPlan,
+        others: Option<&OtherSpread>,
+    ) -> BenchmarkHistory {
         let only_net = self.pairs.iter().filter(|p| p.measure == Some(Measure::Net)).count();
         let newest = self.pairs.last().and_then(|p| p.measure);
         let measure =
@@ -359,6 +416,8 @@ impl<'a> CollectedBuilds<'a> {
             levels: Vec::new(),
             changes: Vec::new(),
             between_gates: 0.0,
+            between_source: BetweenSource::Assumed,
+            correlation: 0.0,
             detectable: None,
             apart: Vec::new(),
             corrected: self.pairs.iter().filter(|p| p.corrected).count(),
@@ -374,7 +433,10 @@ impl<'a> CollectedBuilds<'a> {
         let of_time = |b: &usize| plan.since.is_none_or(|since| self.builds.get(*b).is_some_and(|b| b.time >= since));
         let shown: Vec<usize> = order.iter().copied().filter(of_time).collect();
         let shown = shown.get(shown.len().saturating_sub(MOST_POINTS)..).unwrap_or_default();
-        let placed = positions(self.builds.len(), anchor, &pairs, shown);
+        // Earlier builds than those that are shown tell of the gates, too.
+        let newest = order.get(order.len().saturating_sub(MOST_POINTS)..).unwrap_or_default();
+        let assumed = others.map_or_else(|| self.assumed(), |o| o.deviation);
+        let placed = positions(self.builds.len(), anchor, &pairs, newest, assumed);
         let series = placed.series(anchor, shown);
         let found = levels(&series.points, series.shared.as_deref());
         let machines: Vec<BTreeSet<Option<&str>>> = shown.iter().map(|b| self.machines(*b)).collect();
@@ -383,12 +445,20 @@ impl<'a> CollectedBuilds<'a> {
             .zip(&machines)
             .zip(series.points.iter().zip(&series.variances))
             .filter_map(|((build, machines), (point, variance))| {
-                self.point(*build, machines, point.value, (*build != anchor).then_some(*variance))
+                // Builds that resemble each other differ by more than neighbours do.
+                let variance = variance * found.serial.points;
+                self.point(*build, machines, point.value, (*build != anchor).then_some(variance))
             })
             .collect();
         history.set_levels(&found, &machines);
         history.anchor = self.builds.get(anchor).cloned();
         history.between_gates = placed.between;
+        history.between_source = match others {
+            _ if placed.between_measured => BetweenSource::Builds,
+            Some(others) => BetweenSource::OtherBenchmarks { benchmarks: others.benchmarks },
+            None => BetweenSource::Assumed,
+        };
+        history.correlation = found.serial.correlation;
         history.apart = groups.apart(group, &self.builds);
         history
     }
@@ -553,5 +623,7 @@ impl BuildGroups {
     }
 }
 
+#[cfg(test)]
+mod simulations;
 #[cfg(test)]
 mod tests;

@@ -30,6 +30,8 @@ pub struct BuildPositions {
     pub logs: Vec<f64>,
     /// Standard deviation between gates, beyond the errors that their own blocks show.
     pub between: f64,
+    /// It is that of these builds; else the assumed one, as there are too few of them.
+    pub between_measured: bool,
     network: PairNetwork,
 }
 
@@ -150,8 +152,12 @@ fn root(parents: &mut [usize], build: usize) -> usize {
 }
 
 /// Positions of `builds` builds relative to `anchor`. `order` has those that are connected to it, in their order of
-/// time: differences of neighbours show how much gates differ beyond their own errors.
-pub fn positions(builds: usize, anchor: usize, pairs: &[BuildPair], order: &[usize]) -> BuildPositions {
+/// time: differences of neighbours show how much gates differ beyond their own errors; of fewer than five differences,
+/// `assumed` is taken for that.
+pub fn positions(builds: usize, anchor: usize, pairs: &[BuildPair], order: &[usize], assumed: f64) -> BuildPositions {
+    if order.len() <= FEWEST_DIFFERENCES {
+        return BuildPositions { between_measured: false, ..fitted(builds, anchor, pairs, assumed) };
+    }
     // What is between gates is not known yet: no pair may outweigh all others because its own error is small.
     let typical = median_of(pairs.iter().map(|p| p.error).collect()).unwrap_or(0.0);
     let first = fitted(builds, anchor, pairs, typical);
@@ -180,7 +186,7 @@ fn fitted(builds: usize, anchor: usize, pairs: &[BuildPair], between: f64) -> Bu
         }
     }
     let logs = network.potentials(currents);
-    BuildPositions { logs, between, network }
+    BuildPositions { logs, between, between_measured: true, network }
 }
 
 fn at(values: &[f64], index: usize) -> f64 {
@@ -208,9 +214,6 @@ const EXPECTED_SQUARE: f64 = 0.778_47;
 /// 0 if they are no larger without it. Steps and outliers raise it little, as each is only one or two of the
 /// differences.
 fn between(differences: &[NeighbourDifference]) -> f64 {
-    if differences.len() < FEWEST_DIFFERENCES {
-        return 0.0;
-    }
     let mean = |between: f64| {
         let square = |d: &NeighbourDifference| {
             let variance = d.known + d.gates * between.powi(2);
@@ -344,22 +347,24 @@ mod tests {
     #[test]
     fn a_star_has_the_measured_ratios() {
         let pairs = [pair(0, 1, 0.01, 0.002), pair(0, 2, -0.02, 0.003), pair(0, 3, 0.5, 0.001)];
-        let found = positions(4, 0, &pairs, &[0, 1, 2, 3]);
+        let found = positions(4, 0, &pairs, &[0, 1, 2, 3], 0.0);
         assert!([0.0, 0.01, -0.02, 0.5].iter().zip(&found.logs).all(|(a, b)| close(*a, *b)), "{:?}", found.logs);
-        // Three differences do not show what is between gates.
-        assert_eq!(found.between, 0.0);
+        assert_eq!((found.between, found.between_measured), (0.0, false));
         assert!(found.covariances(1).iter().zip([0.0, 4e-6, 0.0, 0.0]).all(|(a, b)| close(*a, b)));
         assert!(close(found.own_variance(2), 9e-6));
+        // Three differences do not show what is between gates: it is what is assumed.
+        let assumed = positions(4, 0, &pairs, &[0, 1, 2, 3], 0.004);
+        assert!(close(assumed.own_variance(2), 9e-6 + 16e-6) && assumed.logs[3] == found.logs[3], "{assumed:?}");
     }
 
     /// Two ways from the anchor to build 2, of 0.10 ± 0.02 and 0.13 ± 0.01: the mean by weights 1 and 4.
     #[test]
     fn measurements_combine() {
         let direct = [pair(0, 2, 0.10, 0.02), pair(0, 2, 0.13, 0.01)];
-        assert!(close(positions(3, 0, &direct, &[0, 2]).logs[2], 0.124));
+        assert!(close(positions(3, 0, &direct, &[0, 2], 0.0).logs[2], 0.124));
         let error = 0.01 / 2.0_f64.sqrt();
         let around = [pair(0, 2, 0.10, 0.02), pair(0, 1, 0.03, error), pair(1, 2, 0.10, error)];
-        let found = positions(3, 0, &around, &[0, 1, 2]);
+        let found = positions(3, 0, &around, &[0, 1, 2], 0.0);
         assert!(close(found.logs[2], 0.124), "{:?}", found.logs);
         // Two resistances in parallel: 1 / (1/4e-4 + 1/1e-4).
         assert!(close(found.covariances(2)[2], 8e-5));
@@ -372,13 +377,13 @@ mod tests {
     fn an_overlap_connects_two_bases() {
         let pairs =
             [pair(0, 1, 0.02, 0.001), pair(0, 2, 0.10, 0.002), pair(2, 3, 0.01, 0.001), pair(2, 4, -0.10, 0.001)];
-        let found = positions(5, 0, &pairs, &[0, 1, 2, 3, 4]);
+        let found = positions(5, 0, &pairs, &[0, 1, 2, 3, 4], 0.0);
         assert!(close(found.logs[3], 0.11) && close(found.logs[4], 0.0), "{:?}", found.logs);
         let shared = found.covariances(3);
         assert!(close(shared[3], 5e-6) && close(shared[4], 4e-6) && close(shared[1], 0.0), "{shared:?}");
         assert!(close(found.own_variance(3), 1e-6));
         // The anchor is a choice: differences stay as they are.
-        let other = positions(5, 4, &pairs, &[0, 1, 2, 3, 4]);
+        let other = positions(5, 4, &pairs, &[0, 1, 2, 3, 4], 0.0);
         assert!((0..5).all(|b| close(other.logs[b] - other.logs[0], found.logs[b])), "{:?}", other.logs);
     }
 
@@ -388,7 +393,7 @@ mod tests {
         assert_eq!(connected(6, &pairs), [0, 0, 2, 2, 4, 0]);
         assert_eq!(connected(0, &[]), [0_usize; 0]);
         // What is not connected has no position, and harms nothing.
-        let found = positions(6, 0, &pairs, &[0, 1, 5]);
+        let found = positions(6, 0, &pairs, &[0, 1, 5], 0.0);
         assert!(found.logs.iter().all(|p| *p == 0.0));
     }
 
@@ -412,7 +417,7 @@ mod tests {
             let pairs: Vec<BuildPair> =
                 (1..400).map(|h| pair(base(h), h, 0.004 * normal.inverse_cdf(unit(&mut rng)), 0.003)).collect();
             let order: Vec<usize> = (0..400).collect();
-            let found = positions(400, 0, &pairs, &order).between;
+            let found = positions(400, 0, &pairs, &order, 0.0).between;
             // The whole deviation of 0.4% has an error of 1 / √400 = 5%: 0.34 to 0.46% at three times that.
             assert!((0.0016..0.0035).contains(&found), "chain {chain}: {found}");
             // Steps and outliers do not raise it much.
@@ -420,10 +425,10 @@ mod tests {
                 .iter()
                 .map(|p| BuildPair { log: p.log + if p.head % 25 == 0 { 0.5 } else { 0.0 }, ..*p })
                 .collect();
-            let spoiled = positions(400, 0, &spoiled, &order).between;
+            let spoiled = positions(400, 0, &spoiled, &order, 0.0).between;
             assert!(spoiled < 0.006, "chain {chain}: {spoiled}");
             let exact: Vec<BuildPair> = pairs.iter().map(|p| BuildPair { error: 0.006, ..*p }).collect();
-            assert_eq!(positions(400, 0, &exact, &order).between, 0.0);
+            assert_eq!(positions(400, 0, &exact, &order, 0.0).between, 0.0);
         }
     }
 
@@ -444,7 +449,7 @@ mod tests {
             let groups = connected(n, &pairs);
             let anchor = anchor % n;
             let order: Vec<usize> = (0..n).filter(|b| groups[*b] == groups[anchor]).collect();
-            let found = positions(n, anchor, &pairs, &order);
+            let found = positions(n, anchor, &pairs, &order, 0.0);
             for b in order {
                 prop_assert!((found.logs[b] - (truth[b] - truth[anchor])).abs() < 1e-9, "{b}: {:?}", found.logs);
                 let own = found.covariances(b);
@@ -458,7 +463,7 @@ mod tests {
             ends in proptest::collection::vec((0..8_usize, 0..8_usize, 0.01..1.0_f64), 1..20),
         ) {
             let pairs: Vec<BuildPair> = ends.iter().map(|(a, b, e)| pair(*a, *b, 0.1, *e)).collect();
-            let found = positions(8, 0, &pairs, &[]);
+            let found = positions(8, 0, &pairs, &[], 0.0);
             let all: Vec<Vec<f64>> = (0..8).map(|b| found.covariances(b)).collect();
             let groups = connected(8, &pairs);
             for (a, b) in (0..8).flat_map(|a| (0..8).map(move |b| (a, b))) {

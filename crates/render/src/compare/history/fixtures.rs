@@ -2,7 +2,8 @@
 
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::history::{
-    ApartBuilds, BenchmarkHistory, HistoryBuild, HistoryChange, HistoryLevel, HistoryPoint, HistoryReport, NotUsed,
+    ApartBuilds, BenchmarkHistory, BetweenSource, HistoryBuild, HistoryChange, HistoryLevel, HistoryPoint,
+    HistoryReport, NotUsed,
 };
 use tarebench_core::run::report::data::Measure;
 use tarebench_core::statistics::intervals::Interval;
@@ -70,6 +71,8 @@ pub fn report() -> HistoryReport {
             HistoryChange { before: 15, after: 16, ratio: 0.99, interval: around(0.99, 0.003), machine_changed: false },
         ],
         between_gates: 0.001,
+        between_source: BetweenSource::Builds,
+        correlation: 0.1,
         detectable: Some(0.0061),
         apart: vec![ApartBuilds {
             builds: 3,

@@ -4,7 +4,9 @@ use tarebench_core::base::date::{TimeZone, date};
 use tarebench_core::base::hint::Hint;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::change_points::SHORTEST;
-use tarebench_core::compare::history::{BenchmarkHistory, HistoryBuild, HistoryChange, MOST_POINTS, NotUsed};
+use tarebench_core::compare::history::{
+    BenchmarkHistory, BetweenSource, HistoryBuild, HistoryChange, MOST_POINTS, NotUsed,
+};
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_report::cell::{Cell, Figure, Unit};
 use tarebench_report::hints::Hints;
@@ -16,6 +18,8 @@ use tarebench_report::words::plural;
 const COMMIT: usize = 7;
 /// Most columns of another name.
 const NAME: usize = 24;
+/// Correlation of neighbouring builds from which it is pointed out: a change must then be twice as large to be found.
+const RESEMBLING: f64 = 0.5;
 
 /// What a build is called, in few columns; foreign text.
 pub(crate) fn build_name(b: &HistoryBuild) -> String {
@@ -143,11 +147,31 @@ pub(crate) fn remarks(h: &BenchmarkHistory, zone: &TimeZone, hints: &Hints) -> V
             .into(),
         );
     }
+    all.extend(between_builds(h));
+    if h.correlation >= RESEMBLING {
+        let said = "Neighbouring builds resemble each other, as where the layout of a program's memory lasts for several \
+                    builds: only changes that are clearly larger than that are reported.";
+        all.push(said.into());
+    }
     all.extend(not_used(&h.not_used).map(Cell::from));
     if h.points.len() >= MOST_POINTS {
         all.push(format!("Only the newest {MOST_POINTS} builds are shown.").into());
     }
     all
+}
+
+/// What the bars allow for where the benchmark's own builds are too few to show how far builds differ.
+fn between_builds(h: &BenchmarkHistory) -> Option<Cell> {
+    let from = match h.between_source {
+        BetweenSource::OtherBenchmarks { benchmarks } => {
+            format!(", that of {} with more builds.", plural(benchmarks as u64, "benchmark"))
+        }
+        BetweenSource::Assumed => ", which is common.".to_owned(),
+        BetweenSource::Builds => return None,
+    };
+    let said = format!("Between builds: not known from {}; the bars allow for a standard deviation of ", counted(h));
+    let shown = h.points.len() > 1;
+    shown.then(|| Cell::text(said).and(Cell::of(Unit::Share, h.between_gates)).and(from))
 }
 
 fn not_used(n: &NotUsed) -> Option<String> {
@@ -205,7 +229,7 @@ mod tests {
         let mut few = all[1].clone();
         few.points.truncate(5);
         few.points[4].build.modified = true;
-        assert_eq!(said(&few), ["5 builds; a change is looked for from 6 builds on"]);
+        assert_eq!(said(&few), ["5 builds; a change is looked for from 20 builds on"]);
         few.points.clear();
         assert_eq!(said(&few), ["no build in this time"]);
         few.anchor = None;
@@ -267,6 +291,31 @@ mod tests {
             newest(h, &TimeZone::UTC).unwrap(),
             "+1.0 % [+0.8, +1.2] since 0000100 (2026-10-17), relative to 0000000 (2026-10-01)"
         );
+    }
+
+    #[test]
+    fn what_bars_allow_for_is_said() {
+        let h = BenchmarkHistory {
+            apart: Vec::new(),
+            not_used: NotUsed::default(),
+            points: fixtures::report().benchmarks[1].points[..4].to_vec(),
+            between_gates: 0.0051,
+            ..fixtures::report().benchmarks.remove(1)
+        };
+        let said = |h: &BenchmarkHistory| {
+            let all = remarks(h, &TimeZone::UTC, &Hints::default());
+            all.iter().map(Cell::plain).collect::<Vec<String>>().join("\n")
+        };
+        assert_eq!(said(&h), "");
+        let assumed = BenchmarkHistory { between_source: BetweenSource::Assumed, ..h.clone() };
+        let says = "Between builds: not known from 4 commits; the bars allow for a standard deviation of 0.51 %, which is \
+                    common.";
+        assert_eq!(said(&assumed), says);
+        let others = BetweenSource::OtherBenchmarks { benchmarks: 3 };
+        let found = said(&BenchmarkHistory { between_source: others, ..h.clone() });
+        assert!(found.ends_with("a standard deviation of 0.51 %, that of 3 benchmarks with more builds."), "{found}");
+        let found = said(&BenchmarkHistory { correlation: 0.7, ..h });
+        assert!(found.starts_with("Neighbouring builds resemble each other"), "{found}");
     }
 
     #[test]
