@@ -6,10 +6,15 @@
 //! far too little, as the constant does of times that grow a hundredfold. Those within [`WITHIN`] of the best agree with the data, and
 //! the class that best predicts sizes that were left out must be among them. Through-origin fits of absolute times, as of Google
 //! Benchmark, call 500 + n for n from 8 to 512 logarithmic.
+//!
+//! The best class may still describe the times badly. Whether it does is tested against what executions of one size differ by (the
+//! lack-of-fit test: Draper and Smith, Applied Regression Analysis, 3rd ed., section 2.2), with [`TOLERANCE`] for what changes from size
+//! to size beside the class. Where no class that agrees passes, classes with one step are fitted: c1 is larger from one size on, as where
+//! data no longer fit into a cache.
 
-use crate::statistics::growth::{Growth, GrowthLine, WeightedPoints};
+use crate::statistics::growth::{Growth, GrowthLine, SteppedLine, WeightedPoints};
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use statrs::distribution::{ContinuousCDF, FisherSnedecor, StudentsT};
 
 /// Difference of AICc up to which a class agrees with the data: the data are e³ = 20 times as likely with the best one.
 pub const WITHIN: f64 = 6.0;
@@ -25,6 +30,15 @@ const EXACT: f64 = 1e-18;
 const NOTHING: f64 = 1e-6;
 /// Degrees of freedom that the spread of all sizes counts for beside that of each size.
 const SHARED: f64 = 4.0;
+/// Probability that a class that is right is found not to describe the times.
+const LACK: f64 = 0.01;
+/// Standard deviation of what changes from size to size beside the class (where data lie in memory, how they divide into pages): a relative
+/// error that repeated executions of a size don't show.
+const TOLERANCE: f64 = 0.02;
+/// Fewest different sizes before a step, where the start is seen, too, and from it on.
+const AROUND_STEP: [usize; 2] = [3, 2];
+/// Largest factor of a step. A cache makes programs slower by less; what changes more is another program.
+const LARGEST_STEP: f64 = 4.0;
 /// Powers that are sought.
 const POWERS: (f64, f64) = (0.02, 5.0);
 /// Points of a curve.
@@ -69,6 +83,34 @@ pub struct ClassFit {
     /// Relative error of the largest size, predicted from the others; positive if it was predicted too long.
     pub largest_error: f64,
     /// It agrees with the data.
+    pub agrees: bool,
+    /// It describes the times as well as repeated executions can tell; `None` if none is repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits: Option<bool>,
+    /// The same class with a step, if one can be fitted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<GrowthStep>,
+}
+
+/// The best fit of a class whose factor is larger from one size on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GrowthStep {
+    /// The step is between these two sizes.
+    pub after: f64,
+    pub from: f64,
+    /// The factor from there on divided by that before it, above 1.
+    pub ratio: f64,
+    /// Time that does not grow, ns.
+    pub constant: f64,
+    /// ns for each unit of g(n) before the step.
+    pub factor: f64,
+    /// AICc less that of the best class without a step.
+    pub delta: f64,
+    /// Root of the mean squared relative error, 1 for 100%.
+    pub error: f64,
+    /// As [`ClassFit::fits`].
+    pub fits: bool,
+    /// It agrees with the data: no class without a step describes them, and no other with a step does it clearly better.
     pub agrees: bool,
 }
 
@@ -118,7 +160,7 @@ pub enum ComplexityWarning {
         span: f64,
         enough: f64,
     },
-    /// A free power fits better than every class by more than [`WITHIN`].
+    /// A free power fits better than every class by more than [`WITHIN`], or no class describes the times, with a step or without.
     NoClass,
     /// The class that predicts sizes left out best was not among those that agree by AICc, and was added.
     LeftOutDisagrees {
@@ -148,9 +190,9 @@ pub struct Complexity {
 pub enum Expectation {
     /// It is the only one that agrees with the data.
     Holds,
-    /// It does not agree with the data.
+    /// It does not agree with the data, also with a step, and another class describes them.
     Rejected,
-    /// It agrees, and so do others; or no class describes the data well.
+    /// It agrees, and so do others; or it could with a step; or no class describes the data well.
     Open,
 }
 
@@ -168,11 +210,23 @@ impl Complexity {
     pub fn expects(&self, growth: Growth) -> Expectation {
         let best = self.classes.first().is_some_and(|c| c.growth == growth);
         let alone = self.agreeing.len() == 1 || (growth == Growth::Constant && best);
+        let described = !self.warnings.contains(&ComplexityWarning::NoClass);
         match self.agreeing.contains(&growth) {
-            false => Expectation::Rejected,
-            true if alone && !self.warnings.contains(&ComplexityWarning::NoClass) => Expectation::Holds,
-            true => Expectation::Open,
+            false if described && !self.fits_with_step(growth) => Expectation::Rejected,
+            true if described && alone => Expectation::Holds,
+            _ => Expectation::Open,
         }
+    }
+
+    /// With a step it describes the data about as well as the best class without one.
+    fn fits_with_step(&self, growth: Growth) -> bool {
+        let step = self.class(growth).and_then(|c| c.step.as_ref());
+        step.is_some_and(|step| step.fits && step.delta <= WITHIN)
+    }
+
+    /// The step of a class that agrees with the data only with it.
+    pub fn step(&self, growth: Growth) -> Option<&GrowthStep> {
+        self.class(growth)?.step.as_ref().filter(|step| step.agrees)
     }
 }
 
@@ -196,20 +250,51 @@ pub fn analyse(points: &[SizePoint]) -> Result<Complexity, NoComplexity> {
     let mut classes: Vec<ClassFit> = fits.iter().map(|f| f.class(&data, best)).collect();
     let power = power(&data, best);
     let mut warnings = range_warnings(&different);
-    if power.as_ref().is_some_and(|p| p.delta < -WITHIN) {
+    let by_power = power.as_ref().is_some_and(|p| p.delta < -WITHIN);
+    let described = classes.iter().any(|c| c.agrees && c.fits != Some(false));
+    let stepped: Vec<SteppedClass> = fits.iter().filter_map(|f| SteppedClass::new(&data, f)).collect();
+    for class in &mut classes {
+        class.step = stepped.iter().find(|s| s.growth == class.growth).map(|s| s.step(&data, best));
+    }
+    let with_steps = if described { Vec::new() } else { agree_with_steps(&mut classes) };
+    if with_steps.is_empty() && (by_power || !described) {
         warnings.push(ComplexityWarning::NoClass);
     }
-    if let Some(predicts) = classes.iter_mut().min_by(|a, b| a.left_out_error.total_cmp(&b.left_out_error))
+    if with_steps.is_empty()
+        && let Some(predicts) = classes.iter_mut().min_by(|a, b| a.left_out_error.total_cmp(&b.left_out_error))
         && !predicts.agrees
     {
         predicts.agrees = true;
         warnings.push(ComplexityWarning::LeftOutDisagrees { growth: predicts.growth });
     }
-    let mut agreeing: Vec<Growth> = classes.iter().filter(|c| c.agrees).map(|c| c.growth).collect();
+    let without = classes.iter().filter(|c| c.agrees).map(|c| c.growth);
+    let mut agreeing: Vec<Growth> = if with_steps.is_empty() { without.collect() } else { with_steps };
     agreeing.sort_unstable();
-    let simplest = agreeing.first().and_then(|g| fits.iter().find(|f| f.growth == *g));
-    let curve = simplest.map(|f| f.curve(&data)).unwrap_or_default();
+    let simplest = agreeing.first().copied().unwrap_or(Growth::Constant);
+    let curve = match stepped.iter().find(|s| s.growth == simplest) {
+        Some(stepped) if classes.iter().any(|c| c.growth == simplest && c.step.as_ref().is_some_and(|s| s.agrees)) => {
+            stepped.curve(&data)
+        }
+        _ => fits.iter().find(|f| f.growth == simplest).map(|f| f.curve(&data)).unwrap_or_default(),
+    };
     Ok(Complexity { slopes: slopes(&points), points, classes, agreeing, power, curve, warnings })
+}
+
+/// Marks the classes that describe the times with a step, within [`WITHIN`] of the best of them; none agrees without one then.
+fn agree_with_steps(classes: &mut [ClassFit]) -> Vec<Growth> {
+    let fitting = |c: &ClassFit| c.step.as_ref().filter(|s| s.fits).map(|s| s.delta);
+    let best = classes.iter().filter_map(fitting).fold(f64::INFINITY, f64::min);
+    let mut found = Vec::new();
+    for class in classes.iter_mut() {
+        if let Some(step) = class.step.as_mut().filter(|s| s.fits && s.delta - best <= WITHIN) {
+            step.agrees = true;
+            found.push(class.growth);
+        }
+    }
+    if !found.is_empty() {
+        classes.iter_mut().for_each(|c| c.agrees = false);
+    }
+    found
 }
 
 fn range_warnings(sizes: &[f64]) -> Vec<ComplexityWarning> {
@@ -228,6 +313,10 @@ struct SizedData {
     sizes: Vec<f64>,
     times: Vec<f64>,
     weights: Vec<f64>,
+    /// Variances of the relative errors of the means, as repeated executions show them.
+    pure: Vec<f64>,
+    /// Degrees of freedom of these.
+    freedom: f64,
 }
 
 impl SizedData {
@@ -239,17 +328,42 @@ impl SizedData {
             sizes: points.iter().map(|p| p.size).collect(),
             times: points.iter().map(|p| p.mean).collect(),
             weights: points.iter().zip(&variances).map(weight).collect(),
+            // Without any spread, the variances are only weights.
+            pure: match points.iter().any(|p| p.std_dev.is_some_and(|sd| sd > 0.0)) {
+                true => variances,
+                false => vec![0.0; points.len()],
+            },
+            freedom: points.iter().map(|p| f64::from(p.runs.saturating_sub(1))).sum(),
         }
+    }
+
+    /// Whether predictions with so many coefficients are no further from the times than repeated executions and [`TOLERANCE`] explain;
+    /// `None` without repeated executions.
+    fn fits(&self, predicted: &[f64], coefficients: usize) -> Option<bool> {
+        let freedom = self.len() as f64 - coefficients as f64;
+        let test = FisherSnedecor::new(freedom, self.freedom).ok()?;
+        let errors = predicted.iter().zip(&self.times).map(|(p, t)| log_error(p / t - 1.0).powi(2));
+        let squares: f64 = errors.zip(&self.pure).map(|(square, v)| square / (v + TOLERANCE * TOLERANCE)).sum();
+        Some(test.sf(squares / freedom) >= LACK)
+    }
+
+    /// The places where a step may be: numbers of the points from which it is, with enough different sizes on either side.
+    fn places_of_steps(&self) -> impl Iterator<Item = usize> {
+        let differs = |i: &usize| i.checked_sub(1).and_then(|before| self.sizes.get(before)) < self.sizes.get(*i);
+        let begins: Vec<usize> = (0..self.len()).filter(differs).collect();
+        let [before, from] = AROUND_STEP;
+        let until = (begins.len() + 1).saturating_sub(from);
+        begins.into_iter().take(until).skip(before)
     }
 
     fn len(&self) -> usize {
         self.sizes.len()
     }
 
-    /// Weighted squares of the logarithms of predicted / measured, of a line through g; about those of relative errors if they are small.
-    fn log_squares(&self, line: &GrowthLine, g: &[f64]) -> f64 {
-        let points = g.iter().zip(&self.times).zip(&self.weights);
-        points.map(|((g, t), w)| w * t * t * log_error(line.at(*g) / t - 1.0).powi(2)).sum()
+    /// Weighted squares of the logarithms of predicted / measured; about those of relative errors if they are small.
+    fn log_squares(&self, predicted: &[f64]) -> f64 {
+        let points = predicted.iter().zip(&self.times).zip(&self.weights);
+        points.map(|((p, t), w)| w * t * t * log_error(p / t - 1.0).powi(2)).sum()
     }
 
     fn weighted<'a>(&'a self, g: &'a [f64], weight: &'a [f64]) -> WeightedPoints<'a> {
@@ -298,9 +412,12 @@ impl FittedClass {
     fn new(data: &SizedData, growth: Growth) -> Option<FittedClass> {
         let shares = growth.shares(&data.sizes)?;
         let line = FittedClass::line(data, growth, &shares, &data.weights)?;
-        let parameters = if growth == Growth::Constant { 1 } else { 2 };
-        let aicc = aicc(data.len(), parameters, data.log_squares(&line, &shares))?;
+        let aicc = aicc(data.len(), FittedClass::coefficients(growth), data.log_squares(&predictions(&line, &shares)))?;
         Some(FittedClass { growth, shares, line, aicc })
+    }
+
+    fn coefficients(growth: Growth) -> usize {
+        if growth == Growth::Constant { 1 } else { 2 }
     }
 
     fn line(data: &SizedData, growth: Growth, shares: &[f64], weights: &[f64]) -> Option<GrowthLine> {
@@ -333,26 +450,104 @@ impl FittedClass {
             left_out_error: (squares / n).sqrt().exp_m1(),
             largest_error: self.error_without(data, data.len().saturating_sub(1)),
             agrees: grows && delta <= WITHIN,
+            fits: data.fits(&predictions(&self.line, &self.shares), FittedClass::coefficients(self.growth)),
+            step: None,
         }
     }
 
-    /// Its curve, evenly over the logarithms of the sizes, with the band of the line: Student's t with n - 2 degrees of freedom.
     fn curve(&self, data: &SizedData) -> Vec<CurvePoint> {
-        let ends = data.sizes.first().zip(data.sizes.last());
-        let Some((low, high)) = ends.map(|(a, b)| (a.ln(), b.ln())) else { return Vec::new() };
         let freedom = data.len() as f64 - 2.0;
-        let variance = self.line.residual / freedom.max(1.0);
-        let t = student(freedom);
-        let top = self.growth.log_at(high.exp());
-        let point = |i: u32| {
-            let size = (low + (high - low) * f64::from(i) / f64::from(CURVE)).exp();
-            let g = (self.growth.log_at(size) - top).exp();
-            let half = t * (variance * self.line.variance(g)).max(0.0).sqrt();
-            let time = self.line.at(g);
-            CurvePoint { size, time, low: (time - half).max(0.0), high: time + half }
+        curve(data, self.growth, self.line.residual / freedom.max(1.0), freedom, |_, g| {
+            (self.line.at(g), self.line.variance(g))
+        })
+    }
+}
+
+/// Times of a line at these g.
+fn predictions(line: &GrowthLine, g: &[f64]) -> Vec<f64> {
+    g.iter().map(|g| line.at(*g)).collect()
+}
+
+/// A curve, evenly over the logarithms of the sizes, with its band by Student's t; `at` is its time and variance at a size and its g.
+fn curve(
+    data: &SizedData,
+    growth: Growth,
+    variance: f64,
+    freedom: f64,
+    at: impl Fn(f64, f64) -> (f64, f64),
+) -> Vec<CurvePoint> {
+    let ends = data.sizes.first().zip(data.sizes.last());
+    let Some((low, high)) = ends.map(|(a, b)| (a.ln(), b.ln())) else { return Vec::new() };
+    let t = student(freedom);
+    let top = growth.log_at(high.exp());
+    let point = |i: u32| {
+        let size = (low + (high - low) * f64::from(i) / f64::from(CURVE)).exp();
+        let (time, of_line) = at(size, (growth.log_at(size) - top).exp());
+        let half = t * (variance * of_line).max(0.0).sqrt();
+        CurvePoint { size, time, low: (time - half).max(0.0), high: time + half }
+    };
+    // At n = 1 rounding may give a size just below it, where log n has no logarithm.
+    (0..=CURVE).map(point).filter(|p| p.time.is_finite() && p.high.is_finite()).collect()
+}
+
+/// The line of a class with a step where it is best.
+struct SteppedClass {
+    growth: Growth,
+    line: SteppedLine,
+    predicted: Vec<f64>,
+    aicc: f64,
+}
+
+impl SteppedClass {
+    /// Coefficients: the start, two slopes, and the place of the step.
+    const COEFFICIENTS: usize = 4;
+
+    fn new(data: &SizedData, class: &FittedClass) -> Option<SteppedClass> {
+        // A constant with a step is no growth with one.
+        if class.growth == Growth::Constant {
+            return None;
+        }
+        let weighted = data.weighted(&class.shares, &data.weights);
+        let stepped = |at: usize| {
+            let line = weighted.stepped(at).filter(|line| line.factor() <= LARGEST_STEP)?;
+            let predicted: Vec<f64> = class.shares.iter().enumerate().map(|(i, g)| line.value(*g, i >= at)).collect();
+            let aicc = aicc(data.len(), SteppedClass::COEFFICIENTS, data.log_squares(&predicted))?;
+            Some(SteppedClass { growth: class.growth, line, predicted, aicc })
         };
-        // At n = 1 rounding may give a size just below it, where log n has no logarithm.
-        (0..=CURVE).map(point).filter(|p| p.time.is_finite() && p.high.is_finite()).collect()
+        data.places_of_steps().filter_map(stepped).min_by(|a, b| a.aicc.total_cmp(&b.aicc))
+    }
+
+    /// The sizes around the step.
+    fn place(&self, data: &SizedData) -> (f64, f64) {
+        let size = |i: usize| data.sizes.get(i).copied().unwrap_or(f64::NAN);
+        (size(self.line.at.saturating_sub(1)), size(self.line.at))
+    }
+
+    fn step(&self, data: &SizedData, best: f64) -> GrowthStep {
+        let largest = data.sizes.iter().copied().fold(0.0, f64::max);
+        let (after, from) = self.place(data);
+        let [below, _] = self.line.slopes;
+        GrowthStep {
+            after,
+            from,
+            ratio: self.line.factor(),
+            constant: self.line.start,
+            factor: below / self.growth.log_at(largest).exp(),
+            delta: self.aicc - best,
+            error: (self.line.residual / data.len() as f64).sqrt(),
+            fits: data.fits(&self.predicted, SteppedClass::COEFFICIENTS) == Some(true),
+            agrees: false,
+        }
+    }
+
+    /// Its curve, with the step in the middle of the two sizes.
+    fn curve(&self, data: &SizedData) -> Vec<CurvePoint> {
+        let freedom = data.len() as f64 - SteppedClass::COEFFICIENTS as f64;
+        let (after, from) = self.place(data);
+        let middle = (after * from).sqrt();
+        curve(data, self.growth, self.line.residual / freedom.max(1.0), freedom, |size, g| {
+            (self.line.value(g, size >= middle), self.line.variance(g, size >= middle))
+        })
     }
 }
 
@@ -374,7 +569,7 @@ fn power(data: &SizedData, best: f64) -> Option<PowerFit> {
     let start = (0..=GRID).map(at).min_by(|a, b| squares(*a).total_cmp(&squares(*b)))?;
     let found = golden(&squares, (start - step).max(POWERS.0), (start + step).min(POWERS.1));
     let line = line(found).filter(|l| l.slope > 0.0)?;
-    let aicc = aicc(n, 3, data.log_squares(&line, &shares(found)))?;
+    let aicc = aicc(n, 3, data.log_squares(&predictions(&line, &shares(found))))?;
     let freedom = n as f64 - 3.0;
     let smallest = line.residual.max(EXACT * n as f64);
     let limit = smallest * (1.0 + student(freedom).powi(2) / freedom);
@@ -417,6 +612,9 @@ fn slopes(points: &[SizePoint]) -> Vec<LocalSlope> {
     };
     points.iter().zip(points.iter().skip(1)).filter(|(a, b)| a.size < b.size).map(slope).collect()
 }
+
+#[cfg(test)]
+mod steps;
 
 #[cfg(test)]
 mod tests {

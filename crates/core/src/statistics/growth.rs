@@ -1,4 +1,5 @@
-//! Functions by which times grow with a size, and their least-squares fits c0 + c1 g(n) with no negative coefficient.
+//! Functions by which times grow with a size, and their least-squares fits c0 + c1 g(n) with no negative coefficient, also with another
+//! c1 from a size on.
 //!
 //! A program that does nothing still takes a time, and none takes less for more work: without the intercept, or with a negative one,
 //! the start of a program is taken for slower growth.
@@ -136,6 +137,74 @@ impl GrowthLine {
     }
 }
 
+/// A least-squares fit whose slope is larger from one point on: y = start + slope g, none negative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteppedLine {
+    /// Number of the first point of the larger slope.
+    pub at: usize,
+    pub start: f64,
+    /// Before it, and from it on.
+    pub slopes: [f64; 2],
+    /// Weighted sum of squared differences.
+    pub residual: f64,
+    /// Variance of the start, in units of the residuals' variance; 0 if it is held at 0.
+    start_variance: f64,
+    sides: [StepSide; 2],
+}
+
+/// Weighted sums over the points on one side of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct StepSide {
+    weight: f64,
+    g: f64,
+    gg: f64,
+    y: f64,
+    gy: f64,
+}
+
+impl StepSide {
+    fn new(points: &[(f64, f64, f64)]) -> Option<StepSide> {
+        let sum = |value: fn(f64, f64) -> f64| points.iter().map(|(g, y, w)| w * value(*g, *y)).sum::<f64>();
+        let side = StepSide {
+            weight: sum(|_, _| 1.0),
+            g: sum(|g, _| g),
+            gg: sum(|g, _| g * g),
+            y: sum(|_, y| y),
+            gy: sum(|g, y| g * y),
+        };
+        (side.gg > 0.0).then_some(side)
+    }
+
+    /// What the points say of the start: its weight, and that times its value.
+    fn of_start(&self) -> (f64, f64) {
+        (self.weight - self.g * self.g / self.gg, self.y - self.g * self.gy / self.gg)
+    }
+
+    fn slope(&self, start: f64) -> f64 {
+        (self.gy - start * self.g) / self.gg
+    }
+}
+
+impl SteppedLine {
+    pub fn value(&self, g: f64, above: bool) -> f64 {
+        let [below, beyond] = self.slopes;
+        self.start + g * if above { beyond } else { below }
+    }
+
+    /// Variance of the line's value at g, in units of the residuals' variance, if the place of the step is known.
+    pub fn variance(&self, g: f64, above: bool) -> f64 {
+        let [below, beyond] = self.sides;
+        let side = if above { beyond } else { below };
+        self.start_variance * (1.0 - g * side.g / side.gg).powi(2) + g * g / side.gg
+    }
+
+    /// Slope from the step on divided by that before it, above 1.
+    pub fn factor(&self) -> f64 {
+        let [below, beyond] = self.slopes;
+        beyond / below
+    }
+}
+
 /// Observations with their weights, of equal lengths.
 #[derive(Clone, Copy)]
 pub struct WeightedPoints<'a> {
@@ -167,6 +236,25 @@ impl WeightedPoints<'_> {
         let line =
             GrowthLine { start: 0.0, slope, residual: self.residual(0.0, slope), inverse: [0.0, 0.0, 1.0 / squares] };
         (squares > 0.0 && line.residual.is_finite()).then_some(line)
+    }
+
+    /// The best line with a larger slope from point `at` on, the points in order of g. The slope of each side is that of its points for a
+    /// given start, so that only the start is to be sought. `None` if the slope does not become larger, or is not above 0.
+    pub fn stepped(&self, at: usize) -> Option<SteppedLine> {
+        let points: Vec<(f64, f64, f64)> =
+            self.g.iter().zip(self.y).zip(self.weight).map(|((g, y), w)| (*g, *y, *w)).collect();
+        let (below, above) = points.split_at_checked(at)?;
+        let sides = [StepSide::new(below)?, StepSide::new(above)?];
+        let (weight, value) =
+            sides.iter().map(StepSide::of_start).fold((0.0, 0.0), |sum, s| (sum.0 + s.0, sum.1 + s.1));
+        let free = value / weight;
+        let (start, start_variance) = if free > 0.0 { (free, 1.0 / weight) } else { (0.0, 0.0) };
+        let slopes = sides.map(|side| side.slope(start));
+        let mut line = SteppedLine { at, start, slopes, residual: 0.0, start_variance, sides };
+        let square = |(i, (g, y, w)): (usize, &(f64, f64, f64))| w * (y - line.value(*g, i >= at)).powi(2);
+        line.residual = points.iter().enumerate().map(square).sum();
+        let [low, high] = slopes;
+        (low > 0.0 && high > low && line.residual.is_finite()).then_some(line)
     }
 
     /// The best line with no negative coefficient: if the unrestricted one has one, the better of those at the bounds, as the sum of
@@ -247,6 +335,23 @@ mod tests {
         assert!((line.start - 2.0).abs() < 1e-12 && line.slope == 0.0 && (line.residual - 2.0).abs() < 1e-12);
         let line = fitted(&[(1.0, 1.0), (2.0, 6.0)]);
         assert!(line.start == 0.0 && (line.slope - 2.6).abs() < 1e-12, "{line:?}");
+    }
+
+    #[test]
+    fn a_step_of_the_slope() {
+        let line = |y: [f64; 6], at: usize| {
+            let g = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+            WeightedPoints { g: &g, y: &y, weight: &[1.0; 6] }.stepped(at)
+        };
+        // 3 + 2 g, then 3 + 3 g.
+        let found = line([5.0, 7.0, 9.0, 15.0, 18.0, 21.0], 3).unwrap();
+        assert!((found.start - 3.0).abs() < 1e-12 && (found.factor() - 1.5).abs() < 1e-12, "{found:?}");
+        assert!(found.residual < 1e-20 && (found.value(4.0, false) - 11.0).abs() < 1e-12);
+        // A start below 0 is held at 0: 1 g, then 2 g.
+        let through = line([1.0, 2.0, 3.0, 8.0, 10.0, 12.0], 3).unwrap();
+        assert!(through.start == 0.0 && (through.factor() - 2.0).abs() < 1e-12, "{through:?}");
+        assert_eq!(line([2.0, 4.0, 6.0, 4.0, 5.0, 6.0], 3), None, "it becomes smaller");
+        assert_eq!(line([1.0; 6], 9), None);
     }
 
     /// Of a line through three points with unit weights: the textbook's (1/n + (g - ḡ)²/S).

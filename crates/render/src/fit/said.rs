@@ -1,7 +1,9 @@
 //! The sentences on growth.
 
 use tarebench_core::fit::{GrowthMeasure, MissingSize, NoSizeFit, SizeFit};
-use tarebench_core::statistics::complexity::{ClassFit, ComplexityWarning, Expectation, PowerFit};
+use tarebench_core::statistics::complexity::{
+    ClassFit, Complexity, ComplexityWarning, Expectation, GrowthStep, PowerFit,
+};
 use tarebench_core::statistics::growth::Growth;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_report::cell::{Cell, Figure, Unit};
@@ -56,34 +58,62 @@ pub(crate) fn size(value: f64) -> String {
     if value >= 1e15 { format!("{value:e}") } else { value.to_string() }
 }
 
-/// `1.00 ms + 10.0 ns × n`.
+/// `1.00 ms + 10.0 ns × n`; `1.00 ms + 10.0 ns × n, from 31623 on 1.00 ms + 13.0 ns × n` of a class that agrees with a step.
 pub(crate) fn formula(class: &ClassFit, measure: GrowthMeasure) -> Cell {
+    let line = |constant, factor| formula_of(class.growth, [constant, factor], measure);
+    match class.step.as_ref().filter(|step| step.agrees) {
+        None => line(class.constant, class.factor),
+        Some(step) => {
+            let below = line(step.constant, step.factor);
+            below.and(format!(", from {} on ", size(step.from))).and(line(step.constant, step.factor * step.ratio))
+        }
+    }
+}
+
+fn formula_of(growth: Growth, [constant, factor]: [f64; 2], measure: GrowthMeasure) -> Cell {
     let unit = match measure {
         GrowthMeasure::Pt | GrowthMeasure::Et | GrowthMeasure::Net => Unit::FineTime,
         GrowthMeasure::Instructions => Unit::Plain,
     };
-    let constant = Cell::of(unit, class.constant);
-    if class.growth == Growth::Constant {
-        return Cell::words([constant]);
+    let fixed = Cell::of(unit, constant);
+    if growth == Growth::Constant {
+        return Cell::words([fixed]);
     }
-    let grown = |before: Cell| before.and(Cell::of(unit, class.factor)).and(format!(" × {}", class.growth.name()));
-    grown(if class.constant > 0.0 { constant.and(" + ") } else { Cell::empty() })
+    let before = if constant > 0.0 { fixed.and(" + ") } else { Cell::empty() };
+    before.and(Cell::of(unit, factor)).and(format!(" × {}", growth.name()))
 }
 
-fn list(classes: &[Growth]) -> String {
-    let names: Vec<&str> = classes.iter().map(|g| g.name()).collect();
+/// `n or n log n`; `n, with a step, or …` of classes that agree with one.
+fn list(c: &Complexity) -> String {
+    let step = |g: Growth| if c.step(g).is_some() { " with a step" } else { "" };
+    let names: Vec<String> = c.agreeing.iter().map(|g| format!("{}{}", g.name(), step(*g))).collect();
     match names.as_slice() {
         [] => String::new(),
-        [only] => (*only).to_owned(),
+        [only] => only.clone(),
         [all @ .., last] => format!("{} or {last}", all.join(", ")),
     }
+}
+
+/// `, with a step of 1.30 between 14678 and 31623`.
+fn stepped(step: &GrowthStep) -> Cell {
+    let between = format!(" between {} and {}", size(step.after), size(step.from));
+    Cell::text(", with a step of ").and(Cell::of(Unit::Ratio, step.ratio)).and(between)
+}
+
+/// Why a class is named with a step, and what it may be.
+pub(crate) fn why_step(fit: &SizeFit) -> Option<String> {
+    fit.complexity.step(fit.complexity.simplest()).map(|_| {
+        "No class describes the data without a step, from which on each unit of work takes longer: the data may no longer fit \
+         into a cache there, or the program may take another way."
+            .to_owned()
+    })
 }
 
 pub fn answer(fit: &SizeFit) -> Cell {
     let c = &fit.complexity;
     let n = Cell::foreign(&fit.parameter);
     let what = measure_name(fit.measure);
-    let agreeing = list(&c.agreeing);
+    let agreeing = list(c);
     let simplest = c.simplest();
     let best = c.classes.first().is_some_and(|class| class.growth == simplest);
     if simplest == Growth::Constant && !best {
@@ -93,10 +123,11 @@ pub fn answer(fit: &SizeFit) -> Cell {
     if simplest == Growth::Constant {
         return Cell::text(format!("The {what} does not grow with ")).and(n).and(", as far as these sizes tell.");
     }
-    let said = Cell::text(match c.agreeing.len() {
-        1 => format!("The {what} grows as {}: ", simplest.name()),
-        _ => format!("The {what} grows as {agreeing}; the data do not tell which. The simplest: "),
-    });
+    let step = c.step(simplest).map(stepped).into_iter();
+    let said = match c.agreeing.len() {
+        1 => step.fold(Cell::text(format!("The {what} grows as {}", simplest.name())), Cell::and).and(": "),
+        _ => format!("The {what} grows as {agreeing}; the data do not tell which. The simplest: ").into(),
+    };
     let said = c.class(simplest).map(|class| formula(class, fit.measure)).into_iter().fold(said, Cell::and);
     if fit.parameter == "n" { said.and(".") } else { said.and(", with n = ").and(n).and(".") }
 }
@@ -117,14 +148,18 @@ pub(crate) fn power(p: &PowerFit) -> Cell {
 /// What the data say of the expected class.
 pub fn expectation(fit: &SizeFit, expected: Growth) -> Cell {
     let name = expected.name();
-    let found = list(&fit.complexity.agreeing);
+    let found = list(&fit.complexity);
     let no_class = fit.complexity.warnings.contains(&ComplexityWarning::NoClass);
-    Cell::text(match fit.complexity.expects(expected) {
+    let said = Cell::text(match fit.complexity.expects(expected) {
         Expectation::Holds => format!("expected {name}: the data agree with it"),
         Expectation::Rejected => format!("expected {name}: the data reject it; they agree with {found}"),
         Expectation::Open if no_class => format!("expected {name}: the data cannot tell; no class describes them well"),
+        Expectation::Open if !fit.complexity.agreeing.contains(&expected) => {
+            format!("expected {name}: the data cannot tell; they agree with it only with a step, and with {found}")
+        }
         Expectation::Open => format!("expected {name}: the data cannot tell it from the others of {found}"),
-    })
+    });
+    fit.complexity.step(expected).map(stepped).into_iter().fold(said, Cell::and)
 }
 
 /// What makes the answer less certain.
@@ -139,8 +174,8 @@ pub(crate) fn warning(w: &ComplexityWarning) -> String {
             number::count(*enough).unwrap_or_default()
         ),
         ComplexityWarning::NoClass => {
-            "A free power describes the data better than every class: other things may change with the \
-             size (caches, memory), or the program is in none of these classes."
+            "No class describes the data well, with one step or without: other things may change with the size (caches, \
+             memory), or the program is in none of these classes."
                 .to_owned()
         }
         ComplexityWarning::LeftOutDisagrees { growth } => format!(

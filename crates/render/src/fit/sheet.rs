@@ -22,7 +22,7 @@ pub fn fit(fit: &SizeFit, expected: Option<Growth>) -> Sheet {
         })
     });
     let program = SheetFact::new("program", Cell::foreign(&fit.program));
-    let doubts = c.warnings.iter().map(said::warning).chain(said::missing(fit));
+    let doubts = said::why_step(fit).into_iter().chain(c.warnings.iter().map(said::warning)).chain(said::missing(fit));
     let items = [Item::Table(classes(fit)), Item::Table(sizes(fit)), Item::Figure(figure(fit))];
     Sheet {
         answers: [said::answer(fit).paint(Paint::Strong)].into_iter().chain(tested).collect(),
@@ -41,13 +41,19 @@ fn classes(fit: &SizeFit) -> Table {
     let note = "AICc above the best; relative errors of the fit, of sizes predicted from the others, of the largest one so predicted.";
     let mut table = Table::new("Classes", note, &heads);
     for class in &fit.complexity.classes {
+        let step = class.step.as_ref().filter(|step| step.agrees);
+        let (agrees, delta, error) = match step {
+            Some(step) => ("with a step", step.delta, step.error),
+            None if class.agrees => ("agrees", class.delta, class.error),
+            None => ("", class.delta, class.error),
+        };
         let cells = [
             class.growth.name().into(),
-            if class.agrees { "agrees" } else { "" }.into(),
-            Cell::of(Unit::Plain, class.delta),
-            Cell::of(Unit::Share, class.error),
-            Cell::of(Unit::Share, class.left_out_error),
-            Cell::of(Unit::Change, 1.0 + class.largest_error),
+            agrees.into(),
+            Cell::of(Unit::Plain, delta),
+            Cell::of(Unit::Share, error),
+            Cell::of(Unit::Share, step.is_none().then_some(class.left_out_error)),
+            Cell::of(Unit::Change, step.is_none().then_some(1.0 + class.largest_error)),
             said::formula(class, fit.measure),
         ];
         table.row(cells, Vec::new());
@@ -199,6 +205,23 @@ pub(crate) mod tests {
         assert!(text.lines().filter(|l| l.contains('●')).count() >= 3, "{text}");
         let rejected = terminal(&fit, Some(Growth::Linear), &Style::default());
         assert!(rejected.contains("expected n: the data reject it; they agree with n²"), "{rejected}");
+    }
+
+    #[test]
+    fn a_step_is_part_of_the_answer() {
+        let fit = fitted(|n| 1e5 + 100.0 * n * if n > 5_000.0 { 1.3 } else { 1.0 });
+        let text = terminal(&fit, Some(Growth::Linear), &Style::default());
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let says = "The CPU time grows as n, with a step of 1.30 between 2048 and 8192: 100 µs + 100 ns × n, from 8192 on \
+                    100 µs + 130 ns × n.";
+        assert!(flat.contains(says), "{text}");
+        let says = "expected n: the data agree with it, with a step of 1.30 between 2048 and 8192";
+        assert!(flat.contains(says), "{text}");
+        assert!(flat.contains("the data may no longer fit into a cache there"), "{text}");
+        let rejected = terminal(&fit, Some(Growth::Quadratic), &Style::default());
+        assert!(rejected.contains("expected n²: the data reject it; they agree with n with a step"), "{rejected}");
+        let json: serde_json::Value = serde_json::from_str(&json::json(&fit, Some(Growth::Linear)).unwrap()).unwrap();
+        assert_eq!(json["verdict"], "holds");
     }
 
     #[test]
