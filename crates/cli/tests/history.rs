@@ -133,7 +133,7 @@ fn the_anchor_the_suite_and_the_date_choose() {
     assert!((anchored[0]["ratio"].as_f64().unwrap().ln() + 0.02 + wobble(18)).abs() < 1e-6, "{anchored:#}");
     assert_eq!(points(&["--since", "2026-10-21"]).as_array().unwrap().len(), 11);
     let late = text(&run(&mut history(&dir, &["--since", "2026-10-21"]), 0).stdout);
-    assert!(late.starts_with("sort: no change in 11 commits; the smallest step that would show is about "), "{late}");
+    assert!(late.starts_with("sort: 11 commits; a change is looked for from 20 builds on"), "{late}");
     refused(&dir, &["--anchor", "v7"], &["no gate measured a build \"v7\"", "tare list --kind gate"]);
     refused(&dir, &["--since", "soon"], &["--since soon: expected a day such as 2026-10-01"]);
     refused(&dir, &["parse"], &["no gate has the benchmark `parse`", "`sort`"]);
@@ -161,7 +161,7 @@ fn other_builds_and_hostile_names() {
     import(&dir, &all);
     let shown = text(&run(&mut history(&dir, &[]), 0).stdout);
     assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || c == '\u{202e}'), "{shown:?}");
-    assert!(shown.contains("no change in 9 commits"), "{shown}");
+    assert!(shown.contains("9 commits; a change is looked for from 20 builds on"), "{shown}");
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         flat.contains("2 more builds in 1 group cannot be compared") && flat.contains("`tare gate --base COMMIT`"),
