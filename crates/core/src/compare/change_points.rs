@@ -552,7 +552,7 @@ mod tests {
     /// eight neighbours seven are alike: r = (7 - 1) / 8, nearly.
     #[test]
     fn points_that_resemble_their_neighbours_count_for_less() {
-        let by = |run: usize| (0..64).map(|i| if i / run % 2 == 0 { 1.0 } else { -1.0 }).collect::<Vec<f64>>();
+        let by = |run: usize| (0..64).map(|i| if (i / run) & 1 == 0 { 1.0 } else { -1.0 }).collect::<Vec<f64>>();
         let pairs = SerialSpread::new(&by(2), 1);
         assert!(pairs.correlation < 0.05 && (pairs.points - 64.0 / 63.0).abs() < 1e-12, "{pairs:?}");
         let eights = SerialSpread::new(&by(8), 1);

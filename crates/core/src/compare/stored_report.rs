@@ -694,7 +694,10 @@ pub(crate) mod tests {
         let (mut held, mut without) = (0, 0);
         for _ in 0..1000 {
             let (_, found) = only(&simulated(&mut rng, spread));
-            assert!(matches!(found.floor.unwrap().source, FloorSource::SameProgram { pairs: 28, runs: 8 }));
+            assert!(matches!(
+                found.floor.unwrap().source,
+                FloorSource::SameProgram { pairs: 28, runs: 8, others: None }
+            ));
             held += u32::from(found.interval.unwrap().contains(1.0));
             without += u32::from(found.sampling.unwrap().contains(1.0));
         }

@@ -106,7 +106,7 @@ fn hits(kind: Unchanged, n: usize, height: f64, histories: usize) -> usize {
     let mut rng = generator(42, RandomPurpose::Noise, n as u64);
     let hit = |i: usize| {
         let at = n / 3 + below(&mut rng, (n / 3) as u32) as usize;
-        let height = if i % 2 == 0 { height } else { -height };
+        let height = if i & 1 == 0 { height } else { -height };
         found(&mut rng, kind, n, |i| if i < at { 0.0 } else { height }).iter().any(|f| f.abs_diff(at) <= 3)
     };
     (0..histories).map(hit).filter(|found| *found).count()

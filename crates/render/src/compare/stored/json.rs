@@ -77,7 +77,7 @@ mod tests {
             d["answers"][0]
                 .as_str()
                 .unwrap()
-                .starts_with("gzip of run 15 is 1.300 [1.211, 1.395] times as slow as in run 12: CPU")
+                .starts_with("gzip of run 15 is 1.300 [1.215, 1.391] times as slow as in run 12: CPU")
         );
     }
 }

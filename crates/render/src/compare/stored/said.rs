@@ -130,21 +130,24 @@ impl StoredWords<'_> {
 
     /// How far two runs differ although the program does not, and how that is known.
     pub fn floor(&self, pair: &StoredPairReport, ratio: &StoredRatio) -> Option<Cell> {
-        let RunFloor { share, source } = ratio.floor?;
+        let floor = ratio.floor?;
+        let RunFloor { share, source } = floor;
         let percent = Cell::of(Unit::Share, share);
         let ratios = matches!(ratio.way, RatioWay::RatioOfRatios { .. });
         let two_machines = !pair.other_machine && pair.differences.iter().any(|d| d.what == ConditionKind::Machine);
         let runs_of = if two_machines { "two machines like these" } else { "this machine" };
         let (before, after) = match source {
-            FloorSource::SameProgram { pairs, runs } => {
+            FloorSource::SameProgram { pairs, runs, others } => {
                 let what = if ratios { "the same ratio differs" } else { "the same program differs" };
-                let known = format!("{} of {}", plural(pairs, "pair"), plural(runs, "run"));
-                (format!("between runs of {runs_of}, {what} by ± "), format!(" ({known})"))
+                let beside = others.map(|n| format!(", beside {n} other programs")).unwrap_or_default();
+                let known = format!("{} of {}{beside}", plural(pairs, "pair"), plural(runs, "run"));
+                (format!("between runs of {runs_of}, {what} by ± "), format!(" ({known}{})", too_few(&floor)))
             }
             FloorSource::OtherPrograms { pairs, programs } => {
                 let what = if ratios { "such ratios of other programs differ" } else { "other programs differ" };
                 let known = format!("{} of runs, {}", plural(pairs, "pair"), plural(programs, "program"));
-                (format!("no history of it: between runs of {runs_of}, {what} by ± "), format!(" ({known})"))
+                let before = format!("no history of it: between runs of {runs_of}, {what} by ± ");
+                (before, format!(" ({known}{})", too_few(&floor)))
             }
             FloorSource::Assumed => {
                 let (before, after) = match (ratios, two_machines) {
@@ -174,6 +177,16 @@ impl StoredWords<'_> {
         if !matches!(chosen.measure, ComparedBy::Time(_)) && !self.same_run(pair) {
             let said = Cell::text("how far ").and(measured(&chosen.measure));
             all.push(said.and(" differs from run to run is not known: its interval allows for the samples only"));
+        }
+        if chosen.floor.is_some_and(|f| f.of_few()) && chosen.verdict == Ok(Verdict::Undecided) {
+            let reference = match chosen.way {
+                RatioWay::RatioOfMedians { .. } => ", and the same reference program in both runs makes it far sharper",
+                RatioWay::RatioOfRatios { .. } | RatioWay::SameRun { .. } => "",
+            };
+            all.push(
+                format!("few runs show how far runs differ: more runs of the program make this sharper{reference}")
+                    .into(),
+            );
         }
         if pair.other_machine && chosen.verdict.is_ok() {
             all.push("across machines: the ratio is that of the machines, too".into());
@@ -236,6 +249,11 @@ pub(crate) fn measured(by: &ComparedBy) -> Cell {
         ComparedBy::Printed { metric } => Cell::foreign(metric),
         ComparedBy::Counter { counter } => Cell::text(counter.name()),
     }
+}
+
+/// Why a floor is wide.
+fn too_few(floor: &RunFloor) -> &'static str {
+    if floor.of_few() { ", too few to be sharper" } else { "" }
 }
 
 /// `10 samples each`, `10 and 12 samples`.

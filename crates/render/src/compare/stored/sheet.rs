@@ -330,6 +330,22 @@ mod tests {
     }
 
     #[test]
+    fn few_runs_are_named_as_the_reason_of_a_wide_interval() {
+        let mut c = fixtures::slower();
+        c.history.truncate(3);
+        // Undecided: more runs help.
+        c.sides[1].times = c.sides[0].times.clone();
+        let text = shown(&c).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("(3 pairs of 3 runs, too few to be sharper)"), "{text}");
+        let says = "few runs show how far runs differ: more runs of the program make this sharper, and the same reference \
+                    program in both runs makes it far sharper";
+        assert!(text.to_lowercase().contains(says), "{text}");
+        // A difference that is seen needs no more of them.
+        let seen = fixtures::slower();
+        assert!(!shown(&seen).contains("too few"), "{}", shown(&seen));
+    }
+
+    #[test]
     fn other_machines_are_pointed_out() {
         let refused = shown(&fixtures::other_machine(false));
         assert!(refused.starts_with("no verdict, as the machines differ: gzip of run 15 was 1."), "{refused}");
@@ -363,13 +379,13 @@ mod tests {
         let text = shown(&fixtures::printed());
         let answer = "gzip of run 15 has 2.000 [1.972, 2.028] times the rate of gzip of run 12: printed value, medians of 10 samples each";
         assert!(text.starts_with(answer), "{text}");
-        for beside in ["elapsed time 1.29 [1.17, 1.42]", "CPU time 1.300 [1.211, 1.395]"] {
+        for beside in ["elapsed time 1.29 [1.17, 1.42]", "CPU time 1.300 [1.215, 1.391]"] {
             assert!(text.contains(beside), "{beside}: {text}");
         }
         assert!(text.contains("! how far rate differs from run to run is not known"), "{text}");
         let not_asked = StoredComparison { plan: Default::default(), ..fixtures::printed() };
         let text = shown(&not_asked);
-        assert!(text.starts_with("gzip of run 15 is 1.300 [1.211, 1.395] times as slow as in run 12"), "{text}");
+        assert!(text.starts_with("gzip of run 15 is 1.300 [1.215, 1.391] times as slow as in run 12"), "{text}");
         let row = "rate gzip of run 15 200.0 gzip of run 12 100.0 2.000 [1.972, 2.028]";
         assert!(text.contains(row), "{text}");
         let mut refused = fixtures::printed();
@@ -438,17 +454,17 @@ mod tests {
         assert_eq!(
             o.answers,
             [
-                "gzip of run 15 is 1.300 [1.211, 1.395] times as slow as in run 12: CPU time, medians of 10 samples each."
+                "gzip of run 15 is 1.300 [1.215, 1.391] times as slow as in run 12: CPU time, medians of 10 samples each."
             ]
         );
         let floor =
-            "Between runs of this machine, the same program differs by ± 7.2 % (28 pairs of 8 runs). Ratio: time of";
+            "Between runs of this machine, the same program differs by ± 6.8 % (28 pairs of 8 runs). Ratio: time of";
         assert!(o.note.plain().contains(floor), "{}", o.note);
         let [reference, program] = o.rows.as_slice() else { panic!("two rows") };
         assert_eq!((reference.verdict, reference.ratio.as_ref()), (Some(OverviewVerdict::Reference), None));
         assert_eq!((program.verdict, program.plot.as_str()), (Some(OverviewVerdict::Slower), "pair-1"));
         let ratio = program.ratio.as_ref().unwrap();
-        assert_eq!(Cell::figure(ratio.clone()), "1.300 [1.211, 1.395]");
+        assert_eq!(Cell::figure(ratio.clone()), "1.300 [1.215, 1.391]");
         assert!(Cell::from(program.mean.clone()).plain().starts_with("390.0 ms ["), "{program:?}");
     }
 
@@ -491,7 +507,7 @@ mod tests {
             |stored: &StoredComparison| document::table(&ratios(stored, &report(stored)), Markup::Markdown, None);
         let expected = "| program | against | measure | ratio [95%] | between runs, ± | verdict |\n\
                         |:---|---:|---:|---:|---:|---:|\n\
-                        | `gzip` of run 15 | `gzip` of run 12 | CPU time | 1.300 [1.211, 1.395] | 7.2 % | slower |\n";
+                        | `gzip` of run 15 | `gzip` of run 12 | CPU time | 1.300 [1.215, 1.391] | 6.8 % | slower |\n";
         assert_eq!(table(&fixtures::slower()), expected);
         let text = table(&fixtures::printed());
         assert!(text.contains("| `rate` | 2.000 [1.972, 2.028] | – | higher |"), "{text}");
