@@ -174,11 +174,11 @@ pub struct CorrectedRatio {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateVerdict {
-    /// The slowdown is smaller than the threshold, with 95% confidence.
+    /// The slowdown is smaller than the threshold, of the middle of its blocks and of their mean, with 95% confidence.
     Pass,
-    /// It is slower by more than half of the threshold, with the suite's error.
+    /// The middle or the mean is slower by more than half of the threshold, with the suite's error.
     Regression,
-    /// It is faster by more than half of the threshold, likewise.
+    /// One of them is faster by more than half of the threshold, likewise, and none slower than the threshold.
     Improvement,
     /// None of these could be shown.
     Inconclusive,
@@ -201,23 +201,53 @@ pub struct GateReport {
 pub struct BenchmarkReport {
     pub name: String,
     pub verdict: GateVerdict,
-    /// Hodges and Lehmann's estimate of head / base; `None` without blocks.
+    /// The middle of the blocks: Hodges and Lehmann's estimate of head / base; `None` without blocks.
     pub ratio: Option<f64>,
     /// 95% interval of the ratio that holds at all looks together.
     pub interval: Result<Interval, NoInterval>,
+    /// Their mean, which a change moves that makes only a share of the executions slower; `None` without blocks, and in documents of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean: Option<MeanRatio>,
     pub blocks: u32,
     /// The smallest slowdown that so many blocks show with 95% power, e.g. 0.004; `None` where there is no interval.
     pub detectable: Option<f64>,
-    /// p value of "at most 1 + threshold / 2", adjusted for the looks.
+    /// That neighbouring blocks are alike; `None` where no correlation is beyond chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alike: Option<AlikeBlocks>,
+    /// p value of "middle and mean are at most 1 + threshold / 2", adjusted for the looks.
     pub p_slower: f64,
-    /// p value of "at least 1 / (1 + threshold / 2)", likewise.
+    /// p value of "both are at least 1 / (1 + threshold / 2)", likewise.
     pub p_faster: f64,
-    /// p value of "at least 1 + threshold", likewise.
+    /// p value of "one of them is at least 1 + threshold", likewise.
     pub p_beyond: f64,
     pub control: Option<ControlReport>,
     /// The ratio on the quiet machine, where there were no duets. The verdict rests on the blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<CorrectedRatio>,
+}
+
+/// The mean of the blocks' logarithms, as a ratio. A block counts for at most ten thresholds of difference from the middle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeanRatio {
+    pub ratio: f64,
+    /// 95% interval that holds at all looks together.
+    pub interval: Result<Interval, NoInterval>,
+    /// Blocks that are slower by more than the threshold.
+    pub slow_blocks: u32,
+    /// Blocks that are faster by more than the threshold.
+    pub fast_blocks: u32,
+    /// Blocks that were looked at.
+    pub of_blocks: u32,
+}
+
+/// Blocks whose neighbours are alike say less than as many independent ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AlikeBlocks {
+    /// Correlation of neighbours, 0 to 1.
+    pub correlation: f64,
+    /// Independent blocks that would be worth as much.
+    pub worth: f64,
 }
 
 /// The base against itself.

@@ -6,6 +6,7 @@ pub mod duet;
 pub mod gang;
 pub mod gate;
 pub mod gate_check;
+mod gate_evidence;
 pub mod gate_rule;
 pub mod history;
 pub mod positions;

@@ -2,6 +2,7 @@
 
 pub mod bands;
 pub mod bins;
+pub mod block_dependence;
 pub mod blocks;
 pub mod complexity;
 pub mod correlation;
@@ -14,6 +15,7 @@ pub mod holm;
 pub mod intervals;
 pub mod limits;
 pub mod log_growth;
+pub mod mean;
 pub mod mixture;
 pub mod normality;
 pub mod periods;
