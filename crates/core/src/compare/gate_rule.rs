@@ -209,7 +209,7 @@ impl<'a> BenchmarkEvidence<'a> {
         let look = self.blocks.last();
         let alike = look.and_then(|look| {
             let correlation = look.dependence.correlation?;
-            Some(AlikeBlocks { correlation: correlation.min(1.0), worth: look.dependence.effective() })
+            Some(AlikeBlocks { correlation, worth: look.dependence.effective() })
         });
         BenchmarkReport {
             name: planned.name.clone(),

@@ -12,6 +12,7 @@ pub mod history;
 pub mod positions;
 pub mod ratio;
 pub mod simultaneous;
+pub mod start_order;
 pub mod stored;
 pub mod stored_check;
 pub mod stored_floor;

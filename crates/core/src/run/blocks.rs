@@ -9,6 +9,7 @@ use crate::base::reading::Absent;
 use crate::base::units::Nanos;
 use crate::compare::duet::{Duet, DuetSide};
 use crate::compare::ratio::RatioBasis;
+use crate::compare::start_order::OrderFree;
 use crate::run::data::Run;
 use crate::run::plan::{Order, RunPlan};
 use crate::run::samples::SampleSource;
@@ -125,7 +126,7 @@ impl RunBlocks {
     /// By the duets, with this measure: process time, or net time if that is known in all of them. `None` without.
     pub fn duets(&self, series: u32, measure: Measure) -> Option<Blocks> {
         let duets = &self.programs.get(series as usize)?.duets;
-        let logs = |by: Measure| duets.values().map(|times| times.log(by)).collect::<Option<Vec<f64>>>();
+        let logs = |by: Measure| duet_logs(duets.values(), by).map(|free| free.logs);
         let process_logs = if measure == Measure::Net { logs(Measure::Pt)? } else { Vec::new() };
         let blocks = Blocks { basis: RatioBasis::Duets, measure, logs: logs(measure)?, process_logs };
         Some(blocks).filter(|b| !b.logs.is_empty())
@@ -175,6 +176,8 @@ pub struct DuetTimes {
     pub pt: [f64; 2],
     /// Net time, where that of both is known.
     pub net: Option<[f64; 2]>,
+    /// The program was started before the reference; `None` where both were at the same time.
+    pub program_first: Option<bool>,
 }
 
 impl DuetTimes {
@@ -191,6 +194,14 @@ impl DuetTimes {
     pub(crate) fn log(&self, measure: Measure) -> Option<f64> {
         self.by(measure).map(|[program, reference]| program.ln() - reference.ln())
     }
+}
+
+/// Logarithms of program / reference of duets in the order of time, without what the start order adds; `None` where the measure is not
+/// known in all.
+pub(crate) fn duet_logs<'a>(times: impl Iterator<Item = &'a DuetTimes>, measure: Measure) -> Option<OrderFree> {
+    let all: Option<Vec<(f64, Option<bool>)>> =
+        times.map(|times| Some((times.log(measure)?, times.program_first))).collect();
+    Some(OrderFree::new(&all?))
 }
 
 /// What the ratio of duets is of: net time if that is known in all of them, else process time in all, as one estimate must not
@@ -210,7 +221,12 @@ pub fn duet_times(plan: &RunPlan, duet: &Duet) -> Option<DuetTimes> {
         let [program, reference] = &duet.sides;
         Some([known(program)?, known(reference)?])
     };
-    Some(DuetTimes { pt: both(DuetSide::process_time)?, net: both(DuetSide::net_time) })
+    let [program, reference] = duet.sides.each_ref().map(|side| side.start.monotonic);
+    Some(DuetTimes {
+        pt: both(DuetSide::process_time)?,
+        net: both(DuetSide::net_time),
+        program_first: (program != reference).then_some(program < reference),
+    })
 }
 
 /// The program that failed in a duet that nobody asked for, which ends those of both programs.

@@ -225,7 +225,7 @@ impl DetectRule {
     /// What decides about a program, and its interval; `None` without blocks.
     pub fn interval(&self, series: u32) -> Option<DetectInterval> {
         let blocks = self.deciding(series)?;
-        let interval = self.design.interval(&blocks.values());
+        let interval = self.design.interval_of_series(&blocks.values());
         Some(DetectInterval { blocks, interval })
     }
 

@@ -6,10 +6,13 @@
 //! make intervals too narrow. Outliers, which hide a correlation, are drawn in before.
 
 use crate::statistics::blocks::lag_one;
+use crate::statistics::intervals::LEVEL;
 use crate::statistics::series::Values;
+use crate::statistics::signed_rank::location;
 
-/// Standard errors, 1/√n each, from which a correlation counts.
+/// Standard errors from which a correlation counts, in a test and for an interval.
 const FROM: f64 = 0.8;
+const CLEAR: f64 = 1.645;
 /// Correlations beyond this count as this.
 const STRONGEST: f64 = 0.95;
 /// Of this many values and fewer the correlation is hardly known: an autoregressive series with ρ = 0.5 passes for an independent one.
@@ -29,13 +32,26 @@ pub struct BlockDependence {
 }
 
 impl BlockDependence {
-    /// Of values in the order of time.
+    /// Of values in the order of time, for a test that must not be wrong more often than it says.
     pub fn of(values: &Values) -> BlockDependence {
+        BlockDependence::from_errors(values, FROM, 1.0)
+    }
+
+    /// The same where the correlation is clear, beyond what chance gives in 19 of 20 series: for an interval that need not be wider
+    /// for series that look dependent by chance.
+    pub fn clear(values: &Values) -> BlockDependence {
+        BlockDependence::from_errors(values, CLEAR, 0.0)
+    }
+
+    /// From so many standard errors on, so many of them added.
+    fn from_errors(values: &Values, from: f64, added: f64) -> BlockDependence {
         let n = values.len() as f64;
         let r = lag_one(&winsorized(values));
-        let corrected = if n > 3.0 { (n * r + 1.0) / (n - 3.0) } else { 0.0 };
-        let correlation = Some(corrected).filter(|r| r * n.sqrt() > FROM);
-        let rho = correlation.map_or(0.0, |r| (r + 1.0 / n.sqrt()).min(STRONGEST));
+        // Of independent values the correlation has a standard error of 1/√n; the correction of its bias enlarges it.
+        let known = (n > 3.0).then(|| ((n * r + 1.0) / (n - 3.0), n.sqrt() / (n - 3.0)));
+        let counted = known.filter(|(r, error)| *r > from * error);
+        let rho = counted.map_or(0.0, |(r, error)| (r + added * error).min(STRONGEST));
+        let correlation = counted.map(|(r, _)| r.min(1.0));
         BlockDependence { values: values.len(), correlation, variance: (1.0 + rho) / (1.0 - rho) }
     }
 
@@ -48,6 +64,11 @@ impl BlockDependence {
     /// As many independent values would be worth as much.
     pub fn effective(&self) -> f64 {
         self.values as f64 / self.variance
+    }
+
+    /// [`Self::spread_out`] around the middle, Hodges and Lehmann's estimate.
+    pub fn around_middle(&self, values: &Values) -> Values {
+        location(values, LEVEL).map_or_else(Values::default, |l| self.spread_out(values, l.estimate))
     }
 
     /// The values, moved away from `center` so that they spread as few independent ones would that are worth as much.
@@ -101,7 +122,8 @@ mod tests {
 
     #[test]
     fn independent_values_cost_little() {
-        let all: Vec<BlockDependence> = (0..400).map(|seed| BlockDependence::of(&autoregressive(seed, 60, 0.0))).collect();
+        let all: Vec<BlockDependence> =
+            (0..400).map(|seed| BlockDependence::of(&autoregressive(seed, 60, 0.0))).collect();
         let counted = all.iter().filter(|d| d.correlation.is_some()).count();
         // About a fifth.
         assert!((50..120).contains(&counted), "{counted} of 400");

@@ -13,6 +13,7 @@
 //! possible rank sums: a look uses the largest possible error that it may, and what it leaves over is left to the later
 //! looks.
 
+use crate::statistics::block_dependence::BlockDependence;
 use crate::statistics::intervals::{FEWEST, Interval, NoInterval};
 use crate::statistics::series::Values;
 use crate::statistics::signed_rank::{attained, fewest, location};
@@ -104,6 +105,15 @@ impl SequentialDesign {
         let found = first(values, blocks).and_then(|values| location(&values, level)).ok_or_else(too_few)?;
         let interval = found.interval?;
         Ok(Interval { level: self.level, ..interval })
+    }
+
+    /// The same of values whose neighbours may be alike: where they clearly are, they count as fewer ([`BlockDependence::clear`]).
+    ///
+    /// # Errors
+    /// As [`Self::interval`].
+    pub fn interval_of_series(&self, values: &Values) -> Result<Interval, NoInterval> {
+        let used = self.local_level(values.len()).and_then(|(blocks, _)| first(values, blocks));
+        self.interval(&used.map_or_else(|| values.clone(), |used| BlockDependence::clear(&used).around_middle(&used)))
     }
 
     /// Values of the first look with an interval; if no look has one, what a single look would need.

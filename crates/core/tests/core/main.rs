@@ -11,6 +11,7 @@ mod detect;
 mod document;
 mod duets;
 mod fit;
+mod gate;
 mod intervals;
 mod machine;
 mod profile;

@@ -661,6 +661,7 @@ pub fn duet_ratio(ratio: f64, low: f64, high: f64, verdict: Verdict) -> DuetRati
         sign_interval: Ok(interval(low - 0.001, high + 0.001)),
         used: 12,
         left_out: 0,
+        first_longer: Some(0.009),
         detectable: Some(0.0038),
         overlap: Some(0.97),
         inflation: [Some(0.012), Some(0.008)],

@@ -290,6 +290,10 @@ pub struct DuetRatio {
     pub used: u32,
     /// Duets in which a program failed or its time is unknown.
     pub left_out: u32,
+    /// By which share a program takes longer that is started first; the ratio is free of it. `None` without duets of both orders, and in
+    /// documents of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_longer: Option<f64>,
     /// The smallest difference from 1 that so many duets show with 95% power; `None` where there is no interval.
     pub detectable: Option<f64>,
     /// Median share of the process time in which both ran, 0 to 1; `None` if it is not known of any duet.

@@ -4,12 +4,13 @@ use crate::base::units::Nanos;
 use crate::compare::duet::{AloneEvidence, Duet, DuetAccount, NoDuet};
 use crate::compare::gang::{GangSlices, GangSummary};
 use crate::compare::ratio::verdict_within;
-use crate::run::blocks::{DuetTimes, duet_measure, duet_times, duets_end};
+use crate::run::blocks::{DuetTimes, duet_logs, duet_measure, duet_times, duets_end};
 use crate::run::data::Run;
 use crate::run::report::data::{DuetRatio, MeasureRatio};
 use crate::run::report::grouping::{KeptSamples, count};
 use crate::sample::data::{Phase, Sample};
 use crate::sample::measure::Measure;
+use crate::statistics::block_dependence::BlockDependence;
 use crate::statistics::intervals::{Interval, LEVEL, median_interval_at};
 use crate::statistics::rank_sum::shift_interval;
 use crate::statistics::sequential::SequentialDesign;
@@ -159,11 +160,12 @@ impl ProgramDuets {
         let mut pairs = self.pairs.clone();
         pairs.sort_unstable_by_key(|p| (p.0, p.1));
         let measure = duet_measure(pairs.iter().map(|p| &p.2));
-        let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(measure))).ok()?;
+        let free = duet_logs(pairs.iter().map(|p| &p.2), measure)?;
+        let logs = Values::new(free.logs).ok()?;
         let chosen = measure_ratio(&logs, measure, level, design, margin)?;
         let attained = design.and_then(|d| d.local_level(logs.len())).map_or(level, |(_, level)| level);
         let process = || {
-            let logs = Values::new(pairs.iter().filter_map(|p| p.2.log(Measure::Pt))).ok()?;
+            let logs = Values::new(duet_logs(pairs.iter().map(|p| &p.2), Measure::Pt)?.logs).ok()?;
             measure_ratio(&logs, Measure::Pt, level, design, margin)
         };
         let times = |side: usize| {
@@ -191,7 +193,8 @@ impl ProgramDuets {
             sign_interval: median_interval_at(&logs, level).map(exp),
             used: count(pairs.len()),
             left_out: self.left_out,
-            detectable: detectable(&logs, attained).map(f64::exp_m1),
+            first_longer: free.first.map(f64::exp_m1),
+            detectable: detectable(&paid(&logs), attained).map(f64::exp_m1),
             overlap: Values::new(self.overlaps.iter().copied()).ok().and_then(|o| median(&o)),
             inflation,
             inflation_intervals,
@@ -210,8 +213,8 @@ fn measure_ratio(
 ) -> Option<MeasureRatio> {
     let found = location(logs, level)?;
     let interval = match design {
-        None => found.interval,
-        Some(design) => design.interval(logs).map(|i| i.reaching(found.estimate)),
+        None => location(&paid(logs), level)?.interval,
+        Some(design) => design.interval_of_series(logs).map(|i| i.reaching(found.estimate)),
     };
     let interval = interval.map(exp);
     Some(MeasureRatio {
@@ -221,6 +224,11 @@ fn measure_ratio(
         interval,
         pairs: count(logs.len()),
     })
+}
+
+/// Where neighbours are clearly alike, as few independent values would spread that are worth as much.
+fn paid(logs: &Values) -> Values {
+    BlockDependence::clear(logs).around_middle(logs)
 }
 
 fn exp(i: Interval) -> Interval {
