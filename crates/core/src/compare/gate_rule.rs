@@ -38,6 +38,7 @@ use crate::statistics::sequential::{SequentialDesign, looks};
 use crate::statistics::series::Values;
 use crate::statistics::signed_rank::{detectable, location};
 use statrs::distribution::{ContinuousCDF, Normal};
+use std::cell::OnceCell;
 
 /// Largest probability of passing a benchmark that is slower by its whole threshold, and of missing what is to be found.
 const PASS_ERROR: f64 = 0.05;
@@ -140,8 +141,9 @@ struct BenchmarkEvidence<'a> {
     /// Of all blocks; none if one of them is no number.
     logs: Values,
     limits: Option<(f64, f64)>,
-    slower: f64,
-    faster: f64,
+    /// `p_slower` and `p_faster`, once they are asked for: they take longer than the intervals.
+    slower: OnceCell<f64>,
+    faster: OnceCell<f64>,
     /// Intervals of the logarithms: of the middle, and of the mean.
     intervals: [Result<Interval, NoInterval>; 2],
 }
@@ -154,11 +156,17 @@ impl<'a> BenchmarkEvidence<'a> {
     ) -> BenchmarkEvidence<'a> {
         let (logs, limits) = (finite(&measured.logs), limits(planned));
         let blocks = LookedAt::new(design, &logs, limits.map_or(f64::NAN, |(_, whole)| whole));
-        let p = |p: &dyn Fn(f64) -> f64| limits.map_or(1.0, |(half, _)| p(half));
-        let slower = p(&|half| blocks.at_most(half).any());
-        let faster = p(&|half| blocks.at_least(-half).any());
         let intervals = [blocks.middle_interval(), blocks.mean_interval()];
+        let (slower, faster) = (OnceCell::new(), OnceCell::new());
         BenchmarkEvidence { failed: measured.failed.is_some(), blocks, logs, limits, slower, faster, intervals }
+    }
+
+    fn slower(&self) -> f64 {
+        *self.slower.get_or_init(|| self.limits.map_or(1.0, |(half, _)| self.blocks.at_most(half).any()))
+    }
+
+    fn faster(&self) -> f64 {
+        *self.faster.get_or_init(|| self.limits.map_or(1.0, |(half, _)| self.blocks.at_least(-half).any()))
     }
 
     /// Whether an interval lies above half of the threshold, and whether one lies as far below 1.
@@ -182,10 +190,10 @@ impl<'a> BenchmarkEvidence<'a> {
     /// Its verdict stays as it is, with this share of the family's error.
     fn is_settled(&self, share: f64) -> bool {
         let (above, below) = self.apart();
-        let improves = self.faster <= share && below && self.stays_below();
+        let improves = || below && self.stays_below() && self.faster() <= share;
         let no_improvement = |half: f64| self.intervals.iter().all(|i| i.as_ref().is_ok_and(|i| i.low > -half));
         let passes = || self.passes() && self.limits.is_some_and(|(half, _)| no_improvement(half));
-        (self.slower <= share && above) || improves || passes()
+        (above && self.slower() <= share) || improves() || passes()
     }
 
     fn report(
@@ -220,8 +228,8 @@ impl<'a> BenchmarkEvidence<'a> {
             mean: self.mean(mean),
             blocks: u32::try_from(self.logs.len()).unwrap_or(u32::MAX),
             alike,
-            p_slower: self.slower,
-            p_faster: self.faster,
+            p_slower: self.slower(),
+            p_faster: self.faster(),
             p_beyond: self.limits.map_or(1.0, |(_, whole)| self.blocks.at_least(whole).all()),
             control,
             corrected: None,
@@ -278,7 +286,7 @@ fn rejections(
         };
         holm(&evidence.iter().zip(controls).map(p).collect::<Vec<f64>>(), gate.plan.family_error)
     };
-    family(|e| e.slower).into_iter().zip(family(|e| e.faster)).collect()
+    family(|e| e.slower()).into_iter().zip(family(|e| e.faster())).collect()
 }
 
 /// The controls of all benchmarks of the plan. One that was not measured counts as p = 1, so that a control differs or not

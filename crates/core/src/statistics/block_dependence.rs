@@ -16,7 +16,7 @@ const CLEAR: f64 = 1.645;
 /// Correlations beyond this count as this.
 const STRONGEST: f64 = 0.95;
 /// Of this many values and fewer the correlation is hardly known: an autoregressive series with ρ = 0.5 passes for an independent one.
-const UNKNOWN: f64 = 14.0;
+const UNKNOWN: f64 = 10.0;
 
 /// One of so many values at either end counts as the next one.
 const OUTLIER: usize = 20;
@@ -55,7 +55,7 @@ impl BlockDependence {
         BlockDependence { values: values.len(), correlation, variance: (1.0 + rho) / (1.0 - rho) }
     }
 
-    /// The same, with what a correlation that cannot be known yet may add: 1 + (14 / n)² times as much. With it a test at 1% by an
+    /// The same, with what a correlation that cannot be known yet may add: 1 + (10 / n)² times as much. With it a test at 1% by an
     /// autoregressive series with ρ = 0.5 is wrong in about 1% of the series, also if it looks at 10, 16, 24, … values.
     pub fn cautious(self) -> BlockDependence {
         BlockDependence { variance: self.variance * caution(self.values as f64), ..self }
@@ -137,8 +137,8 @@ mod tests {
             let d = BlockDependence::of(&Values::new(values.clone()).unwrap());
             assert_eq!((d.correlation, d.variance), (None, 1.0), "{values:?}");
         }
-        let d = BlockDependence::of(&autoregressive(3, 14, 0.0)).cautious();
-        assert!(d.variance >= 2.0 && d.effective() <= 7.0, "{d:?}");
+        let d = BlockDependence::of(&autoregressive(3, 10, 0.0)).cautious();
+        assert!(d.variance >= 2.0 && d.effective() <= 5.0, "{d:?}");
     }
 
     #[test]

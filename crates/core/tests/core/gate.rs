@@ -11,8 +11,8 @@ use tarebench_core::statistics::sequential::looks;
 
 const CAP: u32 = 100;
 const THRESHOLD: f64 = 0.02;
-/// Standard deviation of most kinds of blocks.
-const SPREAD: f64 = 0.005;
+/// Standard deviation of most kinds of blocks, beside which half of the threshold is little: a bound that is far away is no test.
+const SPREAD: f64 = 0.02;
 
 /// What the logarithms of the blocks of equal programs are drawn from; the mean and the middle are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]

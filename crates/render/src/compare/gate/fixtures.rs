@@ -5,8 +5,8 @@ use tarebench_core::base::reading::Reading;
 use tarebench_core::base::units::Nanos;
 use tarebench_core::compare::duet::NoDuet;
 use tarebench_core::compare::gate::{
-    BenchmarkReport, ControlReport, CorrectedSide, CorrectedSides, Gate, GateBenchmark, GatePlan, GateReport, GateSide,
-    GateVerdict, MeasuredBenchmark, SideTimes,
+    AlikeBlocks, BenchmarkReport, ControlReport, CorrectedSide, CorrectedSides, Gate, GateBenchmark, GatePlan,
+    GateReport, GateSide, GateVerdict, MeanRatio, MeasuredBenchmark, SideTimes,
 };
 use tarebench_core::documents::head::{DocumentHead, DocumentKind, Status};
 use tarebench_core::machine::conditions::Conditions;
@@ -55,8 +55,16 @@ pub fn benchmark(name: &str, verdict: GateVerdict, ratio: f64, half: f64) -> Who
         verdict,
         ratio: Some(ratio),
         interval: Ok(interval(ratio - half, ratio + half)),
+        mean: Some(MeanRatio {
+            ratio,
+            interval: Ok(interval(ratio - half, ratio + half)),
+            slow_blocks: if ratio > 1.02 { 24 } else { 0 },
+            fast_blocks: if ratio < 0.98 { 24 } else { 0 },
+            of_blocks: 24,
+        }),
         blocks: 24,
         detectable: Some(0.004),
+        alike: None,
         p_slower: if verdict == GateVerdict::Regression { 1e-6 } else { 1.0 },
         p_faster: if verdict == GateVerdict::Improvement { 1e-6 } else { 1.0 },
         p_beyond: if verdict == GateVerdict::Pass { 1e-6 } else { 1.0 },
@@ -126,6 +134,23 @@ pub fn three() -> (Gate, GateReport) {
     gate_of(all, GateVerdict::Regression)
 }
 
+/// A quarter of the executions of the first is slower, and neighbouring blocks of the second are alike.
+pub fn uneven() -> (Gate, GateReport) {
+    let mut share = benchmark("share", GateVerdict::Regression, 1.001, 0.003);
+    share.2.mean = Some(MeanRatio {
+        ratio: 1.024,
+        interval: Ok(interval(1.011, 1.037)),
+        slow_blocks: 6,
+        fast_blocks: 1,
+        of_blocks: 24,
+    });
+    let mut alike = benchmark("alike", GateVerdict::Inconclusive, 1.003, 0.03);
+    alike.2.alike = Some(AlikeBlocks { correlation: 0.52, worth: 6.8 });
+    let mut ten = benchmark("ten", GateVerdict::Inconclusive, 1.001, 0.003);
+    ten.2.blocks = 10;
+    gate_of(vec![share, alike, ten], GateVerdict::Regression)
+}
+
 /// One of duets, and one that ran alone beside probes and was corrected.
 pub fn corrected() -> (Gate, GateReport) {
     let mut alone = benchmark("grind", GateVerdict::Regression, 1.032, 0.012);
@@ -157,6 +182,7 @@ pub fn every_verdict() -> (Gate, GateReport) {
     few.1.logs.truncate(3);
     few.2.blocks = 3;
     few.2.interval = Err(NoInterval::TooFew { have: 3, need: 6 });
+    few.2.mean = None;
     few.2.detectable = None;
     let mut bistable = benchmark("bistable", GateVerdict::Inconclusive, 1.05, 0.01);
     bistable.2.control = Some(control(1.03, 0.002, true));
@@ -173,7 +199,7 @@ fn nothing(name: &str, verdict: GateVerdict) -> WholeBenchmark {
     let failed = Some("the head failed with exit code 3: `panicked at src/main.rs:3`".to_owned());
     let measured = MeasuredBenchmark { failed, ..MeasuredBenchmark::default() };
     let interval = Err(NoInterval::TooFew { have: 0, need: 6 });
-    (planned, measured, BenchmarkReport { ratio: None, interval, blocks: 0, detectable: None, ..report })
+    (planned, measured, BenchmarkReport { ratio: None, interval, mean: None, blocks: 0, detectable: None, ..report })
 }
 
 /// A text that would act on a terminal, in HTML, in Markdown and in a table of it.
@@ -197,6 +223,8 @@ pub fn hostile() -> (Gate, GateReport) {
     for (b, figure) in report.benchmarks.iter_mut().zip(figures) {
         b.ratio = Some(figure);
         b.interval = Ok(interval(figure, figure));
+        b.alike = Some(AlikeBlocks { correlation: figure, worth: figure });
+        b.mean.iter_mut().for_each(|m| (m.ratio, m.interval) = (figure, Ok(interval(figure, figure))));
     }
     for (m, figure) in gate.measured.iter_mut().zip(figures) {
         m.logs.push(figure);

@@ -3,10 +3,10 @@
 use crate::compare::duets;
 use crate::compare::sentence::spelled;
 use tarebench_core::compare::gate::{
-    BenchmarkReport, ControlReport, CorrectedSide, Gate, GateReport, GateSide, GateVerdict, MeasuredBenchmark,
-    SideTimes,
+    AlikeBlocks, BenchmarkReport, ControlReport, CorrectedSide, Gate, GateReport, GateSide, GateVerdict, MeanRatio,
+    MeasuredBenchmark, SideTimes,
 };
-use tarebench_core::compare::gate_rule::blocks_needed;
+use tarebench_core::compare::gate_rule::{blocks_needed, fewest_to_pass};
 use tarebench_core::run::report::data::{Measure, RatioBasis};
 use tarebench_core::statistics::intervals::{Interval, NoInterval};
 use tarebench_report::cell::{Cell, Figure, Unit};
@@ -157,8 +157,17 @@ fn undecided(gate: &Gate, b: &BenchmarkReport, place: usize) -> Cell {
         return format!("only {have}, at least {need} are needed").into();
     }
     let limit = gate.plan.benchmarks.get(place).map_or(0.0, |b| b.threshold);
+    let below = |i: &Result<Interval, NoInterval>| i.as_ref().is_ok_and(|i| i.high < 1.0 + limit);
+    let least = fewest_to_pass();
+    if b.blocks < least && below(&b.interval) && b.mean.as_ref().is_some_and(|m| below(&m.interval)) {
+        return format!(
+            "only {have}, a pass needs at least {least}: fewer may all be fast though a quarter of the executions is slow"
+        )
+        .into();
+    }
+    let counted = b.alike.map(|alike| format!(" ({})", alike_blocks(alike))).unwrap_or_default();
     let shown = format!(
-        "{have} show neither a slowdown above {} nor one below {}",
+        "{have}{counted} show neither a slowdown above {} nor one below {}",
         number::limit(limit / 2.0),
         number::limit(limit)
     );
@@ -170,6 +179,43 @@ fn undecided(gate: &Gate, b: &BenchmarkReport, place: usize) -> Cell {
         Some(n) => format!("{shown}; about {n} blocks would decide it"),
         None => shown,
     })
+}
+
+/// What correlated blocks are worth.
+pub(crate) fn alike_blocks(alike: AlikeBlocks) -> String {
+    format!("neighbours are alike, correlation {:.1}: worth {:.0} independent ones", alike.correlation, alike.worth)
+}
+
+/// How many blocks are slower and faster than the threshold: `6 of 24 duets by more than 2 %, and 1 faster by as much`.
+pub(crate) fn slow_blocks(gate: &Gate, mean: &MeanRatio, place: usize, slower: bool) -> Cell {
+    let (most, least, other) = match slower {
+        true => (mean.slow_blocks, mean.fast_blocks, "faster"),
+        false => (mean.fast_blocks, mean.slow_blocks, "slower"),
+    };
+    let all = blocks(mean.of_blocks, gate.measured.get(place));
+    let limit = Cell::of(Unit::Limit, gate.plan.benchmarks.get(place).map(|b| b.threshold));
+    Cell::text(format!("{most} of {all} by more than ")).and(limit).and(format!(", and {least} {other} by as much"))
+}
+
+/// That a share of the executions is slower or faster, where the mean shows what the middle does not: their intervals do not
+/// overlap, or only one of them lets the benchmark pass. Without a period.
+pub(crate) fn uneven(gate: &Gate, report: &GateReport, place: usize) -> Option<Cell> {
+    let b = report.benchmarks.get(place)?;
+    let (mean, limit) = (b.mean.as_ref()?, 1.0 + gate.plan.benchmarks.get(place)?.threshold);
+    let (middle, ratio) = (b.ratio?, mean.ratio);
+    let (inner, outer) = (b.interval.as_ref().ok()?, mean.interval.as_ref().ok()?);
+    let apart = outer.low > inner.high || outer.high < inner.low;
+    let decides = outer.high >= limit && inner.high < limit;
+    if !apart && !decides {
+        return None;
+    }
+    let slower = ratio > middle;
+    let lead =
+        if slower { "a share of the executions may be slower: " } else { "a share of the executions may be faster: " };
+    let lead = if apart { lead.replace("may be", "is") } else { lead.to_owned() };
+    let changed = Cell::text("; the mean changed by ").and(change(ratio, &mean.interval)).and(", the middle by ");
+    let said = Cell::text(lead).and(slow_blocks(gate, mean, place, slower)).and(changed);
+    Some(said.and(change(middle, &b.interval)))
 }
 
 /// Of the base against itself, `+0.1 % [-0.2, +0.4]`.
@@ -251,8 +297,8 @@ pub(crate) const MODIFIED: &str = "with uncommitted changes";
 pub(crate) fn reading(gate: &Gate) -> String {
     let time = common_measure(gate).map_or("time", spelled);
     format!(
-        "change: of the head's {time} relative to the base's; intervals: 95%, however often the gate looked at them; threshold: the \
-         largest slowdown that passes"
+        "change: of the head's {time} relative to the base's, the middle of the blocks; intervals: 95%, however often the gate looked \
+         at them; threshold: the largest slowdown that passes, of the middle and of the mean"
     )
 }
 
@@ -344,6 +390,25 @@ mod tests {
         assert_eq!(said(&gate, &report), "the base was not compared with itself yet");
         gate.plan.control = false;
         assert_eq!(said(&gate, &report), "none: the base was not compared with itself");
+    }
+
+    #[test]
+    fn a_share_of_slow_executions_is_said() {
+        let (gate, mut report) = fixtures::uneven();
+        let text = |report: &GateReport, place| uneven(&gate, report, place).map(|said| said.plain());
+        assert_eq!(
+            text(&report, 0).unwrap(),
+            "a share of the executions is slower: 6 of 24 duets by more than 2 %, and 1 faster by as much; the mean changed by \
+             +2.4 % [+1.1, +3.7], the middle by +0.1 % [−0.2, +0.4]"
+        );
+        assert_eq!(text(&report, 1), None);
+        // What may be: the mean alone reaches beyond the threshold.
+        let mean = report.benchmarks[0].mean.as_mut().unwrap();
+        (mean.ratio, mean.interval) = (1.012, Ok(Interval { low: 0.999, high: 1.025, level: 0.95 }));
+        assert!(text(&report, 0).unwrap().starts_with("a share of the executions may be slower: 6 of 24 duets"));
+        let why = |place| reason(&gate, &report, place).unwrap().plain();
+        assert!(why(1).starts_with("24 duets (neighbours are alike, correlation 0.5: worth 7 independent ones) show "));
+        assert!(why(2).starts_with("only 10 duets, a pass needs at least 11: "), "{}", why(2));
     }
 
     #[test]

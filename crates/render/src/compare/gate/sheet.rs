@@ -1,8 +1,8 @@
 //! A gate as a sheet: its answer with the intervals, a row for each benchmark, and a section for each with the ratio of each block.
 
 use crate::compare::gate::said::{
-    MODIFIED, answer, blocks, change, common_measure, control, corrected, mean, measure, no_duets, of_control, order,
-    paint, reading, reason, revision, times, verdict_word,
+    MODIFIED, alike_blocks, answer, blocks, change, common_measure, control, corrected, mean, measure, no_duets,
+    of_control, order, paint, reading, reason, revision, slow_blocks, times, uneven, verdict_word,
 };
 use crate::compare::sentence::{short, spelled};
 use crate::documents::machine::described;
@@ -77,11 +77,12 @@ fn side(side: &GateSide) -> Cell {
 
 fn notes(gate: &Gate, report: &GateReport) -> Vec<SheetNote> {
     let error = Cell::text(
-        "a regression is slower by more than half of its threshold, an improvement faster by as much, each with an error of ",
+        "a regression is slower by more than half of its threshold, in the middle of its blocks or in their mean, an improvement faster \
+         by as much, each with an error of ",
     )
     .and(Cell::of(Unit::Share, gate.plan.family_error))
     .and(
-        " for the whole suite; what passes is slower by less than its threshold, with 95% confidence; what is inconclusive is \
+        " for the whole suite; of what passes, the intervals of middle and mean end below the threshold; what is inconclusive is \
          neither",
     );
     let mut all = vec![
@@ -112,6 +113,9 @@ fn remarks(head: &DocumentHead, gate: &Gate, report: &GateReport, places: &[usiz
     let shown = || places.iter().copied();
     all.extend(
         shown().filter_map(|place| Some(SheetRemark::warning(named(place, reason(gate, report, place)?, ": ")))),
+    );
+    all.extend(
+        shown().filter_map(|place| Some(SheetRemark::information(named(place, uneven(gate, report, place)?, ": ")))),
     );
     let without = |place: usize| no_duets(gate.measured.get(place)?);
     all.extend(
@@ -189,6 +193,7 @@ fn table(gate: &Gate, report: &GateReport, places: &[usize]) -> Table {
         Column::new("blocks").key("blocks").priority(2),
         Column::new("base").key("base").priority(3).shared_unit(),
         Column::new("head").key("head").priority(3).shared_unit(),
+        Column::new("mean [95%]").key("mean").full(),
         Column::new("p (slower)").key("p_slower").full(),
         Column::new("on the quiet machine").key("quiet").full(),
     ];
@@ -208,6 +213,7 @@ fn table(gate: &Gate, report: &GateReport, places: &[usize]) -> Table {
             measure.map_or(count.clone(), |measure| format!("{count}, {measure}")).into(),
             base,
             head,
+            b.mean.as_ref().map(|mean| change(mean.ratio, &mean.interval)).into(),
             Cell::of(Unit::Chance, b.p_slower),
             corrected(gate, report, *place).unwrap_or_default(),
         ];
@@ -275,6 +281,9 @@ fn figures(gate: &Gate, report: &GateReport, place: usize) -> Option<Table> {
     let mut all: Vec<(&str, Option<Cell>)> = vec![
         ("command", planned.map(|p| Cell::foreign(&p.command))),
         ("change", b.ratio.map(|ratio| change(ratio, &b.interval))),
+        ("change of the mean", b.mean.as_ref().map(|mean| change(mean.ratio, &mean.interval))),
+        ("blocks that are slower", b.mean.as_ref().map(|mean| slow_blocks(gate, mean, place, true))),
+        ("neighbouring blocks", b.alike.map(|alike| alike_blocks(alike).into())),
         ("change on the quiet machine", corrected(gate, report, place)),
         ("threshold", planned.map(|p| Cell::of(Unit::Limit, p.threshold))),
         ("blocks", Some(blocks(b.blocks, measured).into())),
