@@ -224,7 +224,7 @@ fn both_templates_run_a_gate() {
     let (kept, verdict) = template("gitlab", &gitlab, ["--env", &since], 5);
     assert_eq!((&verdict, &kept["steps"][0]["conclusion"]), (&"regression".into(), &"failure".into()), "{kept:#}");
     commit(&repo, "the same work");
-    let unchanged = [github[0], github[1], ("options", "--max-blocks\n10\n--threshold\n20%")];
+    let unchanged = [github[0], github[1], ("options", "--max-blocks\n12\n--threshold\n20%")];
     let before = format!("event.before={slower}");
     let (kept, verdict) = template("github", &unchanged, ["--context", &before], 0);
     assert_eq!(verdict, "pass", "{kept:#}");

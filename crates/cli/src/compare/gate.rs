@@ -56,7 +56,7 @@ struct GateRuleArgs {
     /// all are decided or have --max-blocks]
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Nanos>,
-    /// Most blocks of a benchmark [default: 100]
+    /// Most blocks of a benchmark; a pass needs at least 11 [default: 100]
     #[arg(long, value_name = "N", allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(i64::from(FEWEST)..=i64::from(MOST_BLOCKS)))]
     max_blocks: Option<u32>,

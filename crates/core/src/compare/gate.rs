@@ -227,7 +227,8 @@ pub struct BenchmarkReport {
     pub corrected: Option<CorrectedRatio>,
 }
 
-/// The mean of the blocks' logarithms, as a ratio. A block counts for at most ten thresholds of difference from the middle.
+/// The mean of the blocks' logarithms, as a ratio. A block counts for at most ten thresholds beyond the
+/// inner ones, that is all but a tenth at either end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeanRatio {
     pub ratio: f64,

@@ -4,7 +4,7 @@
 //! change makes a quarter of the executions slower; their mean does ([`crate::statistics::mean`]). Blocks whose neighbours are
 //! alike count as fewer ([`crate::statistics::block_dependence`]): for the middle they are moved away from their estimate, which widens the
 //! interval and moves every limit nearer in the same proportion; for the mean its standard error grows. In the mean, a block counts for
-//! at most [`FURTHEST`] thresholds of difference from the middle, so that a single disturbed one does not decide.
+//! at most [`FURTHEST`] thresholds of difference from the inner ones, so that a single disturbed one does not decide.
 
 use crate::statistics::block_dependence::BlockDependence;
 use crate::statistics::intervals::{Interval, LEVEL, NoInterval};
@@ -13,8 +13,10 @@ use crate::statistics::sequential::{SequentialDesign, adjusted_p};
 use crate::statistics::series::Values;
 use crate::statistics::signed_rank::{location, probability_of_at_most};
 
-/// So many thresholds from the middle a block counts for at most in the mean.
+/// So many thresholds a block counts for at most in the mean beyond the inner ones, that is all but a tenth at either end: there may be
+/// two modes far from each other, or a quarter of slow blocks.
 const FURTHEST: f64 = 10.0;
+const OUTER: usize = 10;
 
 /// p values of a hypothesis about the location of the blocks, adjusted for the looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +63,7 @@ impl GateLook {
     fn new(logs: Values, threshold: f64) -> Option<GateLook> {
         let dependence = BlockDependence::of(&logs).cautious();
         let middle = location(&logs, LEVEL)?.estimate;
-        let mean = MeanEstimate::new(&within(&logs, middle, threshold), dependence.variance)?;
+        let mean = MeanEstimate::new(&within(&logs, threshold), dependence.variance)?;
         let spread = dependence.spread_out(&logs, middle);
         let blocks = u32::try_from(logs.len()).unwrap_or(u32::MAX);
         Some(GateLook { blocks, logs, middle, mean, dependence, spread })
@@ -73,14 +75,20 @@ impl GateLook {
     }
 }
 
-/// The blocks as they count in the mean, given their middle and threshold; without a threshold as they are.
-pub(crate) fn within(logs: &Values, middle: f64, threshold: f64) -> Values {
+/// The blocks as they count in the mean, with this threshold, a logarithm; without one as they are.
+pub(crate) fn within(logs: &Values, threshold: f64) -> Values {
+    let sorted = logs.sorted();
+    let outer = sorted.len().saturating_sub(1) / OUTER;
+    let last = sorted.len().checked_sub(outer + 1);
+    let bounds = sorted.get(outer).zip(last.and_then(|last| sorted.get(last)));
     let furthest = FURTHEST * threshold;
-    let (low, high) = (middle - furthest, middle + furthest);
-    if !(low < high && low.is_finite() && high.is_finite()) {
-        return logs.clone();
+    let Some((low, high)) = bounds.map(|(low, high)| (low - furthest, high + furthest)) else { return logs.clone() };
+    // Without a threshold they are no numbers.
+    if low <= high {
+        Values::new(logs.as_slice().iter().map(|x| x.clamp(low, high))).unwrap_or_default()
+    } else {
+        logs.clone()
     }
-    Values::new(logs.as_slice().iter().map(|x| x.clamp(low, high))).unwrap_or_default()
 }
 
 impl<'a> LookedAt<'a> {

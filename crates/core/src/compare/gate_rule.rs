@@ -110,7 +110,7 @@ pub fn blocks_needed(gate: &Gate, benchmark: usize) -> Option<u32> {
     let quantiles = |error: f64| normal.inverse_cdf(1.0 - error) + normal.inverse_cdf(1.0 - PASS_ERROR);
     let variance = BlockDependence::of(&values).variance;
     let middle = location(&values, LEVEL)?.estimate;
-    let mean = MeanEstimate::new(&within(&values, middle, whole), variance)?;
+    let mean = MeanEstimate::new(&within(&values, whole), variance)?;
     // What this many values show of a two-sided test, in units of its quantiles, shrinks with their root.
     let unit = detectable(&values, LEVEL)? / quantiles((1.0 - LEVEL) / 2.0) * variance.sqrt();
     let blocks = |(now, unit): (f64, f64), [least, most]: [f64; 2], error: f64| {
@@ -249,7 +249,7 @@ impl<'a> BenchmarkEvidence<'a> {
         let whole = self.limits?.1;
         let (logs, mean) = match self.blocks.last() {
             Some(GateLook { logs, mean, .. }) => (logs, mean.mean),
-            None => (&self.logs, MeanEstimate::new(&within(&self.logs, self.middle()?, whole), 1.0)?.mean),
+            None => (&self.logs, MeanEstimate::new(&within(&self.logs, whole), 1.0)?.mean),
         };
         let count = |is: &dyn Fn(f64) -> bool| {
             u32::try_from(logs.as_slice().iter().filter(|x| is(**x)).count()).unwrap_or(u32::MAX)
@@ -463,6 +463,63 @@ mod tests {
         let after = report(&gate(vec![measured(&logs)])).benchmarks.remove(0);
         assert_eq!((before.blocks, after.blocks), (10, 15));
         assert_eq!(BenchmarkReport { blocks: 10, ..after }, before);
+    }
+
+    /// As docs/gate.md and docs/python.md say.
+    #[test]
+    fn so_many_blocks_are_needed_at_least() {
+        let verdicts = |ratio: f64| -> Vec<(u32, GateVerdict)> {
+            let verdict = |blocks: u32| {
+                let mut g = gate(vec![measured(&around(ratio, blocks, 0.001))]);
+                g.plan.max_blocks = blocks;
+                (blocks, report(&g).benchmarks[0].verdict)
+            };
+            (6..=12).map(verdict).collect()
+        };
+        for (blocks, verdict) in verdicts(1.5) {
+            assert_eq!(verdict == GateVerdict::Regression, blocks >= 9, "{blocks} blocks: {verdict:?}");
+        }
+        for (blocks, verdict) in verdicts(1.0) {
+            assert_eq!(verdict == GateVerdict::Pass, blocks >= fewest_to_pass(), "{blocks} blocks: {verdict:?}");
+        }
+        assert_eq!(fewest_to_pass(), 11);
+    }
+
+    #[test]
+    fn a_share_of_slow_executions_moves_the_mean() {
+        // Every fourth of 200 blocks is 10% slower.
+        let mut logs = around(1.0, 200, 0.001);
+        logs.iter_mut().step_by(4).for_each(|x| *x += 0.1_f64.ln_1p());
+        let mut g = gate(vec![measured(&logs)]);
+        g.plan.max_blocks = 200;
+        let b = report(&g).benchmarks.remove(0);
+        let (mean, middle) = (b.mean.clone().unwrap(), b.interval.clone().unwrap());
+        assert_eq!(
+            (b.verdict, mean.slow_blocks, mean.fast_blocks, mean.of_blocks),
+            (GateVerdict::Regression, 50, 0, 200)
+        );
+        assert!(middle.low < 1.01 && mean.interval.unwrap().low > 1.01, "{b:?}");
+        assert!((mean.ratio - (0.1_f64.ln_1p() / 4.0).exp()).abs() < 1e-3);
+        // A single disturbed block counts for at most ten thresholds.
+        let mut logs = around(1.0, 24, 0.001);
+        logs[5] += 3.0;
+        let b = report(&gate(vec![measured(&logs)])).benchmarks.remove(0);
+        assert!(b.mean.as_ref().unwrap().ratio < 1.01 && b.verdict == GateVerdict::Inconclusive, "{b:?}");
+    }
+
+    #[test]
+    fn blocks_that_are_alike_say_less() {
+        // Four levels, each of six blocks.
+        let logs: Vec<f64> = (0..24).map(|i| 0.004 * f64::from(i / 6) + 0.0005 * f64::from(i % 3)).collect();
+        let b = report(&gate(vec![measured(&logs)])).benchmarks.remove(0);
+        let alike = b.alike.unwrap();
+        assert!(alike.correlation > 0.5 && alike.worth < 8.0, "{alike:?}");
+        let mut mixed = logs.clone();
+        let by = |i: usize| logs[i * 7 % 24];
+        (0..24).for_each(|i| mixed[i] = by(i));
+        let other = report(&gate(vec![measured(&mixed)])).benchmarks.remove(0);
+        let width = |b: &BenchmarkReport| b.interval.as_ref().unwrap().half_width();
+        assert!(other.alike.is_none() && width(&b) > 1.5 * width(&other), "{other:?}");
     }
 
     #[test]
