@@ -51,8 +51,11 @@ impl DuetNote {
 pub(crate) fn notes(report: &RunReport, hints: &Hints) -> Vec<Cell> {
     let names: Vec<String> = report.series.iter().map(|s| s.program.label.clone()).collect();
     let of_pair = |c: &Comparison| {
-        let found =
-            sentences(c, &names, true, hints).into_iter().chain(gangs(c, true)).chain(accounts(c, &names, true));
+        let found = sentences(c, &names, true, hints)
+            .into_iter()
+            .chain(first(c))
+            .chain(gangs(c, true))
+            .chain(accounts(c, &names, true));
         let lead = match report.comparisons.len() {
             0 | 1 => String::new(),
             _ => format!("program {}: ", u64::from(c.series) + 1),
@@ -91,6 +94,16 @@ fn beside(c: &Comparison) -> Option<DuetNote> {
     let ratio = |m: Measure| c.by(m).map(|r| format!("{} {}, {}", short(m), written(r), plural(r.pairs, "pair")));
     let all: Vec<String> = [Measure::Pt, Measure::Et].into_iter().filter_map(ratio).collect();
     (!all.is_empty()).then(|| DuetNote::plain(format!("ratio of executions alone: {}", all.join("; "))))
+}
+
+/// What starting first adds to a program's time, of which the ratio is free.
+fn first(c: &Comparison) -> Option<DuetNote> {
+    let longer = c.duets.as_ref()?.as_ref().ok()?.first_longer.filter(|longer| longer.is_finite())?;
+    let more = if longer < 0.0 { "less" } else { "more" };
+    let share = percent(longer.abs());
+    Some(DuetNote::plain(format!(
+        "a program that starts first takes {share} {more}; the order alternates, and the ratio is free of it"
+    )))
 }
 
 /// How programs that use several CPUs were alternated, and what that took.
@@ -558,6 +571,22 @@ mod tests {
         r.comparisons[1].ratios[1] = fixtures::ratio(Measure::Pt, 0.9, 0.88, 0.92, Verdict::Faster);
         let text = whole(&said(&r, 140, false));
         assert!(text.contains("! executions alone say otherwise of CPU time: bzip2 0.900 [0.880, 0.920]"), "{text}");
+    }
+
+    #[test]
+    fn what_starting_first_adds_is_said() {
+        let mut r = fixtures::duets();
+        let said = |r: &RunReport| first(&r.comparisons[0]).map(|note| note.text);
+        let whole = "a program that starts first takes 0.90 % more; the order alternates, and the ratio is free of it";
+        assert_eq!(said(&r).unwrap(), whole);
+        if let Some(Ok(d)) = &mut r.comparisons[0].duets {
+            d.first_longer = Some(-0.002);
+        }
+        assert!(said(&r).unwrap().contains("0.20 % less"));
+        if let Some(Ok(d)) = &mut r.comparisons[0].duets {
+            d.first_longer = None;
+        }
+        assert_eq!(said(&r), None);
     }
 
     #[test]
