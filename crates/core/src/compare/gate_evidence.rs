@@ -7,11 +7,11 @@
 //! at most [`FURTHEST`] thresholds of difference from the inner ones, so that a single disturbed one does not decide.
 
 use crate::statistics::block_dependence::BlockDependence;
-use crate::statistics::intervals::{Interval, LEVEL, NoInterval};
+use crate::statistics::intervals::{Interval, NoInterval};
 use crate::statistics::mean::MeanEstimate;
 use crate::statistics::sequential::{SequentialDesign, adjusted_p};
 use crate::statistics::series::Values;
-use crate::statistics::signed_rank::{location, probability_of_at_most};
+use crate::statistics::signed_rank::{middle, probability_of_at_most};
 
 /// So many thresholds a block counts for at most in the mean beyond the inner ones, that is all but a tenth at either end: there may be
 /// two modes far from each other, or a quarter of slow blocks.
@@ -62,7 +62,7 @@ impl GateLook {
     /// Of blocks with this threshold, a logarithm; `None` of fewer than two.
     fn new(logs: Values, threshold: f64) -> Option<GateLook> {
         let dependence = BlockDependence::of(&logs).cautious();
-        let middle = location(&logs, LEVEL)?.estimate;
+        let middle = middle(&logs)?;
         let mean = MeanEstimate::new(&within(&logs, threshold), dependence.variance)?;
         let spread = dependence.spread_out(&logs, middle);
         let blocks = u32::try_from(logs.len()).unwrap_or(u32::MAX);

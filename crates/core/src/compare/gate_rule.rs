@@ -141,11 +141,11 @@ struct BenchmarkEvidence<'a> {
     /// Of all blocks; none if one of them is no number.
     logs: Values,
     limits: Option<(f64, f64)>,
-    /// `p_slower` and `p_faster`, once they are asked for: they take longer than the intervals.
+    /// `p_slower` and `p_faster`, once they are asked for, as they take long.
     slower: OnceCell<f64>,
     faster: OnceCell<f64>,
-    /// Intervals of the logarithms: of the middle, and of the mean.
-    intervals: [Result<Interval, NoInterval>; 2],
+    /// Intervals of the logarithms, of the middle and of the mean, likewise.
+    intervals: OnceCell<[Result<Interval, NoInterval>; 2]>,
 }
 
 impl<'a> BenchmarkEvidence<'a> {
@@ -156,9 +156,12 @@ impl<'a> BenchmarkEvidence<'a> {
     ) -> BenchmarkEvidence<'a> {
         let (logs, limits) = (finite(&measured.logs), limits(planned));
         let blocks = LookedAt::new(design, &logs, limits.map_or(f64::NAN, |(_, whole)| whole));
-        let intervals = [blocks.middle_interval(), blocks.mean_interval()];
-        let (slower, faster) = (OnceCell::new(), OnceCell::new());
+        let (slower, faster, intervals) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
         BenchmarkEvidence { failed: measured.failed.is_some(), blocks, logs, limits, slower, faster, intervals }
+    }
+
+    fn intervals(&self) -> &[Result<Interval, NoInterval>; 2] {
+        self.intervals.get_or_init(|| [self.blocks.middle_interval(), self.blocks.mean_interval()])
     }
 
     fn slower(&self) -> f64 {
@@ -172,13 +175,13 @@ impl<'a> BenchmarkEvidence<'a> {
     /// Whether an interval lies above half of the threshold, and whether one lies as far below 1.
     fn apart(&self) -> (bool, bool) {
         let Some((half, _)) = self.limits else { return (false, false) };
-        let any = |beyond: &dyn Fn(&Interval) -> bool| self.intervals.iter().flatten().any(beyond);
+        let any = |beyond: &dyn Fn(&Interval) -> bool| self.intervals().iter().flatten().any(beyond);
         (any(&|i| i.low > half), any(&|i| i.high < -half))
     }
 
     /// Both intervals end below the threshold.
     fn stays_below(&self) -> bool {
-        let below = |whole: f64| self.intervals.iter().all(|i| i.as_ref().is_ok_and(|i| i.high < whole));
+        let below = |whole: f64| self.intervals().iter().all(|i| i.as_ref().is_ok_and(|i| i.high < whole));
         self.limits.is_some_and(|(_, whole)| below(whole))
     }
 
@@ -191,7 +194,7 @@ impl<'a> BenchmarkEvidence<'a> {
     fn is_settled(&self, share: f64) -> bool {
         let (above, below) = self.apart();
         let improves = || below && self.stays_below() && self.faster() <= share;
-        let no_improvement = |half: f64| self.intervals.iter().all(|i| i.as_ref().is_ok_and(|i| i.low > -half));
+        let no_improvement = |half: f64| self.intervals().iter().all(|i| i.as_ref().is_ok_and(|i| i.low > -half));
         let passes = || self.passes() && self.limits.is_some_and(|(half, _)| no_improvement(half));
         (above && self.slower() <= share) || improves() || passes()
     }
@@ -213,7 +216,7 @@ impl<'a> BenchmarkEvidence<'a> {
             (false, false) if self.passes() => GateVerdict::Pass,
             (false, _) => GateVerdict::Inconclusive,
         };
-        let [middle, mean] = self.intervals.clone().map(of_ratio);
+        let [middle, mean] = self.intervals().clone().map(of_ratio);
         let look = self.blocks.last();
         let alike = look.and_then(|look| {
             let correlation = look.dependence.correlation?;

@@ -5,9 +5,8 @@
 //! signs: half of their difference is what the order adds, and their mean is free of it. That half, estimated from all such pairs, is
 //! taken out of each duet: pairs keep their means, and a duet without a partner counts, too.
 
-use crate::statistics::intervals::LEVEL;
 use crate::statistics::series::Values;
-use crate::statistics::signed_rank::location;
+use crate::statistics::signed_rank::middle;
 
 /// Logarithms of program / reference without what the start order adds.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,10 +27,10 @@ impl OrderFree {
         let as_they_are = || OrderFree { logs: duets.iter().map(|d| d.0).collect(), first: None };
         let known: Option<Vec<(f64, bool)>> = duets.iter().map(|(log, first)| Some((*log, (*first)?))).collect();
         let Some(known) = known else { return as_they_are() };
-        let Some(first) = estimate(Values::new(halves(&known)).ok().as_ref()) else { return as_they_are() };
+        let Some(first) = estimate(&halves(&known)) else { return as_they_are() };
         let free: Vec<f64> =
             known.iter().map(|(log, is_first)| if *is_first { log - first } else { log + first }).collect();
-        let Some(middle) = estimate(Values::new(free.iter().copied()).ok().as_ref()) else { return as_they_are() };
+        let Some(middle) = estimate(&free) else { return as_they_are() };
         let n = free.len() as f64;
         let stretch = (n / (n - 1.0)).sqrt();
         OrderFree { logs: free.into_iter().map(|log| middle + (log - middle) * stretch).collect(), first: Some(first) }
@@ -58,15 +57,18 @@ fn halves(duets: &[(f64, bool)]) -> Vec<f64> {
     found
 }
 
-fn estimate(values: Option<&Values>) -> Option<f64> {
-    location(values?, LEVEL).map(|l| l.estimate)
+/// Hodges and Lehmann's.
+fn estimate(logs: &[f64]) -> Option<f64> {
+    middle(&Values::new(logs.iter().copied()).ok()?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::statistics::block_dependence::BlockDependence;
+    use crate::statistics::intervals::LEVEL;
     use crate::statistics::random::{RandomPurpose, generator, normal, unit};
+    use crate::statistics::signed_rank::location;
     use rand_chacha::ChaCha8Rng;
 
     #[test]

@@ -6,9 +6,8 @@
 //! make intervals too narrow. Outliers, which hide a correlation, are drawn in before.
 
 use crate::statistics::blocks::lag_one;
-use crate::statistics::intervals::LEVEL;
 use crate::statistics::series::Values;
-use crate::statistics::signed_rank::location;
+use crate::statistics::signed_rank::middle;
 
 /// Standard errors from which a correlation counts, in a test and for an interval.
 const FROM: f64 = 0.8;
@@ -68,7 +67,7 @@ impl BlockDependence {
 
     /// [`Self::spread_out`] around the middle, Hodges and Lehmann's estimate.
     pub fn around_middle(&self, values: &Values) -> Values {
-        location(values, LEVEL).map_or_else(Values::default, |l| self.spread_out(values, l.estimate))
+        middle(values).map_or_else(Values::default, |middle| self.spread_out(values, middle))
     }
 
     /// The values, moved away from `center` so that they spread as few independent ones would that are worth as much.

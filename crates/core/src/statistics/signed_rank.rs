@@ -32,6 +32,11 @@ pub fn location(values: &Values, level: f64) -> Option<Location> {
     Some(Location { estimate: median_of_sorted(&averages)?, interval: interval(values.len(), &averages, level) })
 }
 
+/// Hodges and Lehmann's estimate alone, which takes less time; `None` without values.
+pub fn middle(values: &Values) -> Option<f64> {
+    median_of_sorted(&walsh_averages(values))
+}
+
 /// The means of all pairs, ascending.
 fn walsh_averages(values: &Values) -> Vec<f64> {
     let all = values.as_slice();
