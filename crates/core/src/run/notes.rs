@@ -4,7 +4,8 @@ use crate::base::name::Name;
 use crate::base::units::Nanos;
 use crate::machine::data::Factor;
 use crate::quiet::knowledge::QuietKnowledge;
-use crate::run::between::ProgramSpread;
+use crate::sample::measure::Measure;
+use crate::statistics::intervals::Interval;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 
@@ -144,6 +145,42 @@ pub enum KeptBefore {
     Samples(u64),
     /// A recording so long.
     Recorded(Nanos),
+}
+
+/// The spread of a program's runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BetweenRuns {
+    /// Earlier runs of the program on the machine.
+    pub runs: u32,
+    /// The mean (or median) of a run is within this factor less one of that of many runs, with 95%: 0.03 for 1 / 1.03 to 1.03.
+    pub share: f64,
+}
+
+impl BetweenRuns {
+    /// The interval around a value of this run, extended to where the value of many runs is.
+    pub fn widen(&self, interval: Interval, value: f64) -> Interval {
+        let factor = 1.0 + self.share;
+        interval.reaching(value / factor).reaching(value * factor)
+    }
+}
+
+/// That of one program of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramSpread {
+    /// Number of the program in the run, from 0.
+    pub series: u32,
+    pub measure: Measure,
+    #[serde(flatten)]
+    pub between: BetweenRuns,
+}
+
+/// What was known of a program's spread when its run ended.
+pub fn spread(notes: &[Note], series: u32, measure: Measure) -> Option<BetweenRuns> {
+    let newest = notes.iter().rev().find_map(|note| match note {
+        Note::Spread { programs } => Some(programs),
+        _ => None,
+    })?;
+    newest.iter().find(|p| p.series == series && p.measure == measure).map(|p| p.between)
 }
 
 /// The readings among notes.

@@ -341,14 +341,14 @@ mod tests {
 
     #[test]
     fn the_measure_that_the_program_is_about() {
-        let of = |elapsed: i64, process: Option<i64>| {
+        let measured = |elapsed: i64, process: Option<i64>| {
             let mut rule = PrecisionRule::default();
             (0..10).for_each(|block| rule.add(block, Nanos(elapsed), process.map(Nanos)));
             rule.measure()
         };
-        assert_eq!(of(100, Some(99)), Measure::Pt);
-        assert_eq!(of(100, Some(380)), Measure::Pt, "four CPUs");
-        assert_eq!(of(100, Some(2)), Measure::Et, "it sleeps");
-        assert_eq!(of(100, None), Measure::Et);
+        assert_eq!(measured(100, Some(99)), Measure::Pt);
+        assert_eq!(measured(100, Some(380)), Measure::Pt, "four CPUs");
+        assert_eq!(measured(100, Some(2)), Measure::Et, "it sleeps");
+        assert_eq!(measured(100, None), Measure::Et);
     }
 }

@@ -1,7 +1,8 @@
 //! What the intervals of a run are of.
 
 use tarebench_core::base::reading::Reading;
-use tarebench_core::run::between::{BetweenRuns, FEWEST_RUNS};
+use tarebench_core::run::between::FEWEST_RUNS;
+use tarebench_core::run::notes::BetweenRuns;
 use tarebench_core::run::report::data::{MeasureReport, RunReport, SeriesReport};
 use tarebench_report::cell::{Cell, Unit};
 

@@ -4,9 +4,9 @@ use crate::base::reading::{Absent, Reading};
 use crate::base::units::Nanos;
 use crate::profile::data::Cutoff;
 use crate::profile::waits::family_waits;
-use crate::run::between;
 use crate::run::data::Run;
 use crate::run::discards::{Check, Cutoffs, DiscardReason, DiscardRule, EffectCheck, check};
+use crate::run::notes;
 use crate::run::protocol::RuleCounts;
 use crate::run::report::counted::{GoodSample, SeriesCounts};
 use crate::run::report::data::{Discard, IndependentIntervals, Measure, MeasureReport, SeriesReport};
@@ -203,7 +203,7 @@ fn statistics(
         mean: mean_interval(passed, run.plan.sigma, run.plan.seed, interval_item(series, measure)),
         median: median_interval(&retained),
     };
-    let between_runs = between::noted(&run.notes, series, measure);
+    let between_runs = notes::spread(&run.notes, series, measure);
     let honest = |interval: &Result<Interval, NoInterval>, value: f64| {
         let stretched = interval.clone().map(|i| i.stretched(value, dependence.map_or(1.0, |d| d.stretch)));
         // No time is below 0.
