@@ -446,7 +446,7 @@ fn a_gate_is_resumed_after_a_kill() {
     let dir = folder();
     let repo = burning(&dir, 60);
     let mut c = gate(&dir, &repo);
-    c.args(["--base", "HEAD~1", "--max-blocks", "10", "--threshold", "50%", "./prog"]);
+    c.args(["--base", "HEAD~1", "--max-blocks", "12", "--threshold", "50%", "./prog"]);
     let mut child = c.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("start tare");
     until("there are duets", || {
         let out = tare(&dir).args(["export", "last"]).output().expect("export");
@@ -455,8 +455,8 @@ fn a_gate_is_resumed_after_a_kill() {
     child.kill().expect("kill");
     child.wait().expect("reap");
     let d = json(started_in(&dir, &repo).args(["resume", "g1", "--json"]), 0);
-    assert_eq!((&d["report"]["verdict"], logs(&d, 0)), (&"pass".into(), 10));
-    assert_eq!(d["gate"]["measured"][0]["control_logs"].as_array().map(Vec::len), Some(10));
+    assert_eq!((&d["report"]["verdict"], logs(&d, 0)), (&"pass".into(), 12));
+    assert_eq!(d["gate"]["measured"][0]["control_logs"].as_array().map(Vec::len), Some(12));
     let runs = text(&run(tare(&dir).args(["list", "--json"]), 0).stdout);
     let runs: Value = serde_json::from_str(&runs).unwrap();
     let programs = runs.as_array().unwrap().iter().filter(|r| r["kind"] == "run").count();

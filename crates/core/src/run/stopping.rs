@@ -82,11 +82,12 @@ impl PrecisionRule {
         let limits = Limits::new(&passed, plan.sigma);
         let kept: Vec<(u32, f64)> = times.iter().copied().filter(|t| limits.is_none_or(|l| l.holds(t.1))).collect();
         let retained = Values::new(kept.iter().map(|t| t.1)).ok()?;
-        let stretch = dependence_in_blocks(&kept)?.stretch;
+        let dependence = dependence_in_blocks(&kept)?;
         let found = summary(&retained)?;
         let mean = mean_interval(&passed, plan.sigma, plan.seed, interval_item(series, measure)).ok()?;
-        let median = median_interval(&retained).ok()?;
-        let share = |interval: Interval, of: f64| (of != 0.0).then_some(stretch * interval.half_width() / of.abs());
+        let mean = dependence.widen(mean, found.mean, found.std_dev?, found.n);
+        let median = median_interval(&retained).ok()?.stretched(found.median, dependence.stretch);
+        let share = |interval: Interval, of: f64| (of != 0.0).then_some(interval.half_width() / of.abs());
         Some(share(mean, found.mean)?.max(share(median, found.median)?))
     }
 }

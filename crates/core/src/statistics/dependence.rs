@@ -18,7 +18,7 @@
 //! 10 to 100 values.
 
 use crate::statistics::blocks::lag_one;
-use crate::statistics::intervals::{FEWEST, LEVEL};
+use crate::statistics::intervals::{FEWEST, Interval, LEVEL};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -34,6 +34,22 @@ pub struct Dependence {
     pub r: f64,
     /// So many times as wide as for independent values is an interval, at least 1.
     pub stretch: f64,
+}
+
+impl Dependence {
+    /// The interval of the mean of `n` independent values with this standard deviation (n - 1), for values that depend on each other: what
+    /// that adds to the variance of their mean is added. The rest of the interval, as for outliers that were left out, stays as it is.
+    pub fn widen(&self, interval: Interval, mean: f64, std_dev: f64, n: usize) -> Interval {
+        let n = n as f64;
+        let added = quantile(n) * std_dev / n.sqrt() * (self.stretch.powi(2) - 1.0).max(0.0).sqrt();
+        let (low, high) = (mean - (mean - interval.low).hypot(added), mean + (interval.high - mean).hypot(added));
+        Interval { low, high, ..interval }
+    }
+}
+
+/// Student's, of n values.
+fn quantile(n: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, n - 1.0).map_or(2.0, |t| t.inverse_cdf(f64::midpoint(LEVEL, 1.0)))
 }
 
 /// Of values in the order of time; `None` for fewer than 6.
@@ -59,7 +75,6 @@ pub fn dependence_in_blocks(values: &[(u32, f64)]) -> Option<Dependence> {
         return Some(alone);
     }
     let n = plain.len() as f64;
-    let quantile = |n: f64| StudentsT::new(0.0, 1.0, n - 1.0).map_or(2.0, |t| t.inverse_cdf(f64::midpoint(LEVEL, 1.0)));
     // One block does not tell how blocks differ: it is as uncertain as two that differ like the values.
     let Some(blocks) = Some(means.len() as f64).filter(|blocks| *blocks > 1.0) else {
         return Some(Dependence { stretch: alone.stretch * quantile(2.0) / quantile(n), ..alone });

@@ -472,7 +472,7 @@ fn remarks() {
     run.plan.runs = RunCount::Adaptive { precision: 1e-9, min: 10, max: 10 };
     let mut samples = series(0, 10, 100);
     for s in &mut samples {
-        s.end.monotonic = ms(300);
+        s.end.monotonic = ms(300) + Nanos(i64::from(s.index % 2) * 2_000 - 1_000);
         s.steal = Reading::Value(ms(30));
     }
     let gone = |name: &str, fate| Survivor { pid: 1, name: Name::from(name), fate };

@@ -121,7 +121,7 @@ fn figures(s: &SeriesReport) -> Table {
     ];
     let note = "Of the retained samples; discarded by daemons (check 1) and by standard deviations (check 2). The mean CPU time is EMP's \
                 execution time (step 4); intervals of means are by bootstrap with the discards, intervals of medians by order statistics, \
-                both widened for what successive samples and runs have in common.";
+                both wider where successive samples resemble each other and where earlier runs differ.";
     let mut t = Table::new("Figures", note, &columns);
     let rows = [("CPU time (PT)", &s.pt), ("elapsed time (ET)", &s.et), ("net time", &s.net)];
     for (name, reading) in rows.into_iter().filter(|_| s.counted > 0) {

@@ -507,7 +507,7 @@ mod tests {
     fn precision_is_reached_or_not() {
         let kind = |reached| Kind::Precision { samples: 20, asked: 0.005, measure: Measure::Et, reached };
         let reached = said(kind(Some(0.0038)));
-        assert!(reached.contains("the median is within ± 0.38 % (requested: ± 0.50 %)."), "{reached}");
+        assert!(reached.contains("elapsed time are known within ± 0.38 % (requested: ± 0.50 %)."), "{reached}");
         let missed = said(kind(Some(0.0061)));
         assert!(missed.starts_with("Precision not reached") && missed.contains("± 0.61 %. MoreForPrecision."));
         assert!(said(kind(None)).contains("with at most 20 samples. MoreForPrecision."));

@@ -120,7 +120,9 @@ impl MetricsTally {
     /// The statistics, and the values by which programs are compared, by block.
     pub fn report(self) -> (Vec<MetricSummary>, Vec<MetricValues>) {
         let report = |mut tally: NamedTally| {
-            tally.values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            for values in [&mut tally.values, &mut tally.compared] {
+                values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+            }
             let why = tally.why.get().cloned();
             let figures = match figures(&tally.values) {
                 Some(figures) => Reading::Value(figures),

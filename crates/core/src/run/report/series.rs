@@ -15,7 +15,7 @@ use crate::run::report::retained::RetainedSeries;
 use crate::run::stopping::interval_item;
 use crate::sample::data::{Phase, Sample};
 use crate::statistics::dependence::dependence_in_blocks;
-use crate::statistics::intervals::{Interval, NoInterval, mean_interval, median_interval};
+use crate::statistics::intervals::{Interval, mean_interval, median_interval};
 use crate::statistics::limits::Limits;
 use crate::statistics::series::{Values, summary};
 use std::collections::{BTreeMap, HashMap};
@@ -204,12 +204,18 @@ fn statistics(
         median: median_interval(&retained),
     };
     let between_runs = notes::spread(&run.notes, series, measure);
-    let honest = |interval: &Result<Interval, NoInterval>, value: f64| {
-        let stretched = interval.clone().map(|i| i.stretched(value, dependence.map_or(1.0, |d| d.stretch)));
+    let of_many_runs = |interval: Interval, value: f64| {
         // No time is below 0.
-        let possible = stretched.map(|i| Interval { low: i.low.max(0.0_f64.min(s.min)), ..i });
-        possible.map(|i| between_runs.iter().fold(i, |i, b| b.widen(i, value)))
+        let possible = Interval { low: interval.low.max(0.0_f64.min(s.min)), ..interval };
+        between_runs.iter().fold(possible, |i, b| b.widen(i, value))
     };
+    let with_dependence = |i: Interval| match (dependence, s.std_dev) {
+        (Some(d), Some(std_dev)) => d.widen(i, s.mean, std_dev, s.n),
+        _ => i,
+    };
+    let mean = of_run.mean.clone().map(|i| of_many_runs(with_dependence(i), s.mean));
+    let stretch = dependence.map_or(1.0, |d| d.stretch);
+    let median = of_run.median.clone().map(|i| of_many_runs(i.stretched(s.median, stretch), s.median));
     Some(MeasureReport {
         samples: count(samples),
         discarded_by_cutoff: count(samples - passed.len()),
@@ -221,8 +227,8 @@ fn statistics(
         relative_error: s.relative_error,
         min: s.min,
         max: s.max,
-        mean_interval: honest(&of_run.mean, s.mean),
-        median_interval: honest(&of_run.median, s.median),
+        mean_interval: mean,
+        median_interval: median,
         dependence,
         between_runs,
         independent: Some(of_run),

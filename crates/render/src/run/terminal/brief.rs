@@ -2,7 +2,7 @@
 
 use crate::compare::names::names;
 use crate::compare::{answer, design, rows, several};
-use crate::run::intervals::what_of;
+use crate::run::intervals::what_of_briefly;
 use crate::run::terminal::{lines, quiet, warnings};
 use crate::run::{account, counters, metrics, quiet as corrected};
 use tarebench_core::documents::head::Status;
@@ -39,7 +39,6 @@ pub(crate) fn draw(page: &mut ScreenText<'_>, report: &RunReport) {
     // The lines of a program say why it has no sample; a row of the table does not.
     warnings::section(page, report, &names, count <= SECTIONS);
     quiet::hint(page, report);
-    intervals(page, report);
     status(page, report);
 }
 
@@ -82,14 +81,7 @@ fn accounts(page: &mut ScreenText<'_>, report: &RunReport, names: &[String]) {
     page.gap();
 }
 
-/// What the intervals are of.
-fn intervals(page: &mut ScreenText<'_>, report: &RunReport) {
-    if let Some(said) = what_of(report) {
-        page.hang(&[], Paint::Dim, &said.write(&Form::terminal(page.style)));
-    }
-}
-
-/// One line: which run, which protocol, where the details are.
+/// One line: which run, what its intervals are of, which protocol, where the details are.
 fn status(page: &mut ScreenText<'_>, report: &RunReport) {
     let run = &report.run;
     let state = match run.status {
@@ -105,13 +97,20 @@ fn status(page: &mut ScreenText<'_>, report: &RunReport) {
     let steps = format!("{version}, {held} of {} steps hold", p.steps.len());
     let sep = page.g.between;
     let more = page.style.more.as_deref().map(|m| page.style.prose(m)).filter(|_| report.run.id > 0);
-    let line = |protocol: Option<&str>, before: &str| {
+    let intervals = what_of_briefly(report).map(|said| said.write(&Form::terminal(page.style)));
+    let line = |protocol: Option<&str>, before: &str, intervals: Option<&String>| {
         let more = more.as_ref().map(|m| format!("{before}{m}"));
-        let parts = [Some(run.clone()), protocol.map(str::to_owned), more];
+        let parts = [Some(run.clone()), intervals.cloned(), protocol.map(str::to_owned), more];
         parts.into_iter().flatten().collect::<Vec<_>>().join(sep)
     };
-    let forms =
-        [line(Some(&steps), "details: "), line(Some(&version), "details: "), line(Some(&version), ""), line(None, "")];
-    let fitting = forms.iter().find(|f| text::columns(f) <= page.width()).unwrap_or(&forms[3]);
+    let known = intervals.as_ref();
+    let last = line(None, "", None);
+    let forms = [
+        line(Some(&steps), "details: ", known),
+        line(Some(&version), "details: ", known),
+        line(Some(&version), "", known),
+        line(None, "", known),
+    ];
+    let fitting = forms.iter().find(|f| text::columns(f) <= page.width()).unwrap_or(&last);
     page.hang(&[], Paint::Dim, fitting);
 }
