@@ -74,7 +74,7 @@ SHAPES = [(re.compile(pattern), replacement) for pattern, replacement in (
 OPTIONAL = [re.compile(pattern) for pattern in (
     # Warnings and notes.
     r"[!·] .*",
-    r"tare run --quiet .*|this machine's speed varies; .*",
+    r"tare run --quiet .*|this machine's speed (?:varies; |may vary).*",
     r"(?:no duets of|blocks of) .*",
     r"set what can be set with tare tune.*",
     # The account, tare trace and tare noise: who had the CPU.

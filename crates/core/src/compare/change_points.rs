@@ -121,13 +121,13 @@ pub fn levels(points: &[SeriesPoint], shared: Option<&[Vec<f64>]>) -> FoundLevel
 /// What successive points have in common beyond their levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SerialSpread {
-    /// Correlation of neighbours, corrected for the levels that were taken off; 0 to [`MOST_CORRELATION`].
+    /// Correlation of neighbours, corrected for the levels that were taken off; 0 to 0.9.
     pub correlation: f64,
     /// Variance of a point about its level, in units of its own variance; at least 1.
     pub points: f64,
     /// Variance of a level in units of that of independent points; at least 1.
     pub expected: f64,
-    /// The same for a correlation that is larger by [`MARGIN`] standard errors: what a change must pass.
+    /// The same for a correlation that is larger by one standard error: what a change must pass.
     pub paid: f64,
 }
 

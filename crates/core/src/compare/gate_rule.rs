@@ -1,7 +1,7 @@
 //! The rule of a gate: from the ratios of its blocks to its verdicts.
 //!
 //! Let x be the logarithms of head / base of a benchmark's blocks, t its threshold (0.02: slower by 2%). Two locations of them are
-//! tested, the middle (signed rank) and the mean, each at all looks: after 6, 10, 16, … blocks ([`crate::compare::gate_evidence`]).
+//! tested, the middle (signed rank) and the mean, each at all looks: after 6, 10, 16, … blocks (`gate_evidence.rs`).
 //!
 //! | p value | of the hypothesis |
 //! | --- | --- |

@@ -7,7 +7,8 @@
 //! that it had when it was set aside, so that intervals and verdicts agree.
 //!
 //! The verdicts that a run is about (of each program by its duets, or by the time that it is compared by) have 4% together, those by
-//! the other times of the programs 1%: all of them 5%, and few programs that run a few times are still told apart.
+//! the other times of the programs 1%: all of them 5%, and few programs that run a few times are still told apart. Where all of the
+//! first kind are decided, their 4% is passed on to the others (Bretz and others, Statistics in Medicine 28, 2009).
 
 /// Of the verdicts that a run is about, together.
 pub const HEADLINE_ERROR: f64 = 0.04;

@@ -9,7 +9,7 @@
 //! statistics for nonparametric models IV, 1979: an efficiency of 0.86 for normal values), which a few pairs with a real difference,
 //! such as after a rebuild, move little: up to 29% of the runs may be such. The floor is the half width that a further difference stays
 //! within in 95 of 100 cases, if run medians are normal on the logarithmic scale: the spread multiplied by Student's quantile, as the
-//! spread is an estimate from few runs, and by what simulations show the median to need beside it ([`calibration`]). It holds the sampling
+//! spread is an estimate from few runs, and by what simulations show the median to need beside it (`calibration`). It holds the sampling
 //! error of those runs, too, and so is rather too wide than too narrow.
 //!
 //! Three runs of a program hardly show how far it differs, and their quantile is more than twice that of many. Programs of one machine

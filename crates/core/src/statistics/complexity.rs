@@ -8,7 +8,7 @@
 //! Benchmark, call 500 + n for n from 8 to 512 logarithmic.
 //!
 //! The best class may still describe the times badly. Whether it does is tested against what executions of one size differ by (the
-//! lack-of-fit test: Draper and Smith, Applied Regression Analysis, 3rd ed., section 2.2), with [`TOLERANCE`] for what changes from size
+//! lack-of-fit test: Draper and Smith, Applied Regression Analysis, 3rd ed., section 2.2), with 2% for what changes from size
 //! to size beside the class. Where no class that agrees passes, classes with one step are fitted: c1 is larger from one size on, as where
 //! data no longer fit into a cache.
 

@@ -5,7 +5,7 @@
 //! Analysis and Time Series, 1981, section 5.3.2). That sum is taken in two ways, and the larger one counts:
 //!
 //! * as if ρ_k = ρ^k, an autoregressive process of order one. ρ is the correlation of neighbours, corrected for its bias of
-//!   (1 + 3 ρ) / n (Kendall, 1954), plus 1 + 8/n of its standard errors: few values cannot show that they are independent, and the
+//!   (1 + 3 ρ) / n (Kendall, 1954), plus 1 + 8/n of its standard errors (n at least 10): few values cannot show that they are independent, and the
 //!   interval of such must be wider. That the values' own deviation is too small if they resemble each other is counted as well;
 //! * from the measured ρ_k, until two successive ones cancel out (Geyer's initial positive sequence, Statistical Science 7, 1992), for
 //!   resemblance that lasts longer than that of neighbours tells.
@@ -117,7 +117,7 @@ fn neighbours(ranks: &[f64]) -> f64 {
     let r = lag_one(ranks);
     let r = r + (1.0 + 3.0 * r) / n;
     let error = ((1.0 - r * r).max(0.05) / n).sqrt();
-    let rho = (r + (1.0 + 8.0 / n) * error).clamp(0.0, STRONGEST);
+    let rho = (r + (1.0 + 8.0 / n.max(10.0)) * error).clamp(0.0, STRONGEST);
     let (mut power, mut sum) = (1.0, 0.0);
     for k in 1..ranks.len().min(FARTHEST) {
         power *= rho;

@@ -233,7 +233,9 @@ fn comparisons(run: &Run, kept: &[KeptSamples], duets: &RunDuets<'_>, detect: Op
         levels.collect::<Vec<((usize, RatioOf), f64)>>()
     };
     let mut levels = family(&headlines, HEADLINE_ERROR);
-    levels.extend(family(&others, OTHER_ERROR));
+    let all_decided = headlines.iter().zip(&levels).all(|(one, (_, level))| decides(one, 1.0 - level));
+    // What rejected hypotheses had is passed on.
+    levels.extend(family(&others, if all_decided { HEADLINE_ERROR + OTHER_ERROR } else { OTHER_ERROR }));
     let comparison = |pair: &ProgramPair<'_>| {
         let level =
             |of: RatioOf| levels.iter().find(|(at, _)| *at == (pair.series, of)).map_or(LEVEL, |(_, level)| *level);
