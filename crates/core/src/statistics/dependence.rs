@@ -111,8 +111,21 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }
 
+/// So many times as large as the deviation of values, in the order of time, is that of all that may follow: values that resemble
+/// each other deviate less from their own mean. 1 for fewer than three values.
+pub fn unseen_spread(values: &[f64]) -> f64 {
+    if values.len() < 3 { 1.0 } else { process(&ranks(values)).1.sqrt().recip() }
+}
+
 /// How many times as large the variance of the mean is as the values' own deviation tells, if ρ_k = ρ^k.
 fn neighbours(ranks: &[f64]) -> f64 {
+    let (mean, deviation) = process(ranks);
+    mean / deviation
+}
+
+/// Of an autoregressive process of order one: the variance of the mean relative to that of independent values, and the variance of
+/// the values about their own mean relative to that about the true one.
+fn process(ranks: &[f64]) -> (f64, f64) {
     let n = ranks.len() as f64;
     let r = lag_one(ranks);
     let r = r + (1.0 + 3.0 * r) / n;
@@ -125,8 +138,7 @@ fn neighbours(ranks: &[f64]) -> f64 {
     }
     let mean = 1.0 + 2.0 * sum;
     // Values that follow each other deviate less from their own mean.
-    let deviation = (1.0 - mean / n) / (1.0 - 1.0 / n);
-    mean / deviation
+    (mean, (1.0 - mean / n) / (1.0 - 1.0 / n))
 }
 
 /// The same from the measured correlations.
