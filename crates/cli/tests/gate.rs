@@ -118,7 +118,7 @@ fn each_benchmark_of_a_suite_has_its_verdict() {
         name = 'suite'
         base = 'old'
         build = 'for f in slower same faster; do cp $f built.$f; done'
-        max-blocks = 12
+        max-blocks = 54
         [[benchmark]]
         name = 'slower'
         command = './prog slower'
@@ -212,19 +212,19 @@ fn both_templates_run_a_gate() {
         (read(&result), read(&dir.path().join("kept/tare-gate/gate.json"))["report"]["verdict"].clone())
     };
     let build = "cp count built";
-    let github = [("commands", "./prog"), ("build", build), ("options", "--max-blocks\n10")];
+    let github = [("commands", "./prog"), ("build", build), ("options", "--max-blocks\n54")];
     let before = format!("event.before={first}");
     let (kept, verdict) = template("github", &github, ["--context", &before], 5);
     assert_eq!((&verdict, &kept["outputs"]["exit-code"]), (&"regression".into(), &"5".into()), "{kept:#}");
     let summary = fs::read_to_string(dir.path().join("summary")).unwrap();
     assert!(summary.contains("./prog") && summary.contains("regression"), "{summary}");
     let gitlab =
-        [("TARE_GATE_COMMANDS", "./prog"), ("TARE_GATE_BUILD", build), ("TARE_GATE_OPTIONS", "--max-blocks\n10")];
+        [("TARE_GATE_COMMANDS", "./prog"), ("TARE_GATE_BUILD", build), ("TARE_GATE_OPTIONS", "--max-blocks\n54")];
     let since = format!("CI_MERGE_REQUEST_DIFF_BASE_SHA={first}");
     let (kept, verdict) = template("gitlab", &gitlab, ["--env", &since], 5);
     assert_eq!((&verdict, &kept["steps"][0]["conclusion"]), (&"regression".into(), &"failure".into()), "{kept:#}");
     commit(&repo, "the same work");
-    let unchanged = [github[0], github[1], ("options", "--max-blocks\n12\n--threshold\n20%")];
+    let unchanged = [github[0], github[1], ("options", "--max-blocks\n54\n--threshold\n20%")];
     let before = format!("event.before={slower}");
     let (kept, verdict) = template("github", &unchanged, ["--context", &before], 0);
     assert_eq!(verdict, "pass", "{kept:#}");

@@ -384,8 +384,8 @@ fn a_run_is_tuned_and_put_back_however_it_ends() {
         wait_out(child, 130);
     }
     // An error before the first sample.
-    let mut c = m.command(&["run", "--tune", "--profile", "none-such", "--", "true"]);
-    let out = run(&mut c, 2);
+    let mut c = m.command(&["run", "--tune", "--profile", "none-such"]);
+    let out = run(c.args(["--", "true"]), 2);
     assert!(text(&out.stderr).contains("restored"), "{}", text(&out.stderr));
     assert_eq!(m.values(), before);
     // The run says so.

@@ -66,8 +66,9 @@ impl Machine {
         self.state().join("journal")
     }
 
-    /// `tare COMMAND` for this machine.
+    /// `tare COMMAND` for this machine; what follows `--` is to be added to it, after the options that name the machine.
     pub fn command(&self, args: &[&str]) -> Command {
+        assert!(!args.contains(&"--"), "{args:?} would be for the real machine");
         let mut c = tare(&self.dir);
         self.arm(&mut c, args);
         c

@@ -12,8 +12,9 @@ use crate::statistics::signed_rank::middle;
 /// Standard errors from which a correlation counts, in a test and for an interval.
 const FROM: f64 = 0.8;
 const CLEAR: f64 = 1.645;
-/// Correlations beyond this count as this.
+/// Correlations beyond this count as this; of n values, those beyond 1 - [`UNSEEN`] / n, as more cannot be told from a drift.
 const STRONGEST: f64 = 0.95;
+const UNSEEN: f64 = 2.4;
 /// Of this many values and fewer the correlation is hardly known: an autoregressive series with ρ = 0.5 passes for an independent one.
 const UNKNOWN: f64 = 10.0;
 
@@ -49,7 +50,7 @@ impl BlockDependence {
         // Of independent values the correlation has a standard error of 1/√n; the correction of its bias enlarges it.
         let known = (n > 3.0).then(|| ((n * r + 1.0) / (n - 3.0), n.sqrt() / (n - 3.0)));
         let counted = known.filter(|(r, error)| *r > from * error);
-        let rho = counted.map_or(0.0, |(r, error)| (r + added * error).min(STRONGEST));
+        let rho = counted.map_or(0.0, |(r, error)| (r + added * error).min(1.0 - UNSEEN / n).min(STRONGEST));
         let correlation = counted.map(|(r, _)| r.min(1.0));
         BlockDependence { values: values.len(), correlation, variance: (1.0 + rho) / (1.0 - rho) }
     }
@@ -60,9 +61,9 @@ impl BlockDependence {
         BlockDependence { variance: self.variance * caution(self.values as f64), ..self }
     }
 
-    /// As many independent values would be worth as much.
+    /// As many independent values would be worth as much; at least 1.
     pub fn effective(&self) -> f64 {
-        self.values as f64 / self.variance
+        (self.values as f64 / self.variance).max(1.0)
     }
 
     /// [`Self::spread_out`] around the middle, Hodges and Lehmann's estimate.

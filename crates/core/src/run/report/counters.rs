@@ -3,7 +3,7 @@
 use crate::base::reading::{Absent, Reading};
 use crate::compare::ratio::Ratio;
 use crate::run::report::grouping::{FirstFound, place};
-use crate::run::report::metrics::{MetricFigures, figures};
+use crate::run::report::metrics::{MetricFigures, PlacedValue, figures};
 use crate::sample::counters::{Counter, CounterEvent, Counters};
 use crate::sample::data::Sample;
 use crate::statistics::intervals::{Interval, NoInterval};
@@ -89,7 +89,7 @@ pub(crate) struct CountersTally {
 
 #[derive(Default)]
 struct CounterTally {
-    values: Vec<(u32, f64)>,
+    values: Vec<PlacedValue>,
     missing: u32,
     why: FirstFound<Absent>,
     scaled: Option<ScaledCounter>,
@@ -177,7 +177,7 @@ impl CounterTally {
     fn add(&mut self, sample: &Sample, counter: Counter, counters: &Counters) {
         match counter.of(counters) {
             Ok(found) => {
-                self.values.push((sample.block_number(), found.value));
+                self.values.push((sample.block_number(), sample.seq, found.value));
                 self.user_only |= found.user_only;
                 if let Some(share) = found.counted {
                     let so_far = self.scaled.unwrap_or(ScaledCounter { samples: 0, least: share });
@@ -193,8 +193,7 @@ impl CounterTally {
     }
 
     fn report(mut self, counter: Counter) -> CounterSummary {
-        self.values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        let figures = match figures(&self.values) {
+        let figures = match figures(&mut self.values) {
             Some(figures) => Reading::Value(figures),
             None => self.why.absent(),
         };

@@ -9,6 +9,7 @@ use crate::base::reading::{Absent, Reading};
 use crate::compare::ratio::Ratio;
 use crate::run::report::grouping::{FirstFound, count, place};
 use crate::sample::data::Sample;
+use crate::statistics::dependence::dependence_in_blocks;
 use crate::statistics::intervals::{Interval, NoInterval, median_interval};
 use crate::statistics::series::{Values, summary};
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,7 @@ pub struct MetricFigures {
     /// Standard deviation (n - 1); `None` for a single value.
     pub std_dev: Option<f64>,
     pub median: f64,
-    /// 95% interval of the median: order statistics.
+    /// 95% interval of the median: order statistics, stretched for samples that resemble each other.
     pub median_interval: Result<Interval, NoInterval>,
     pub min: f64,
     pub max: f64,
@@ -71,6 +72,9 @@ pub enum NoMetricRatio {
 /// The values of one name in a series: block, value.
 pub(crate) type MetricValues = (String, Vec<(u32, f64)>);
 
+/// Block, position in the run, and value.
+pub(crate) type PlacedValue = (u32, u32, f64);
+
 /// The printed values of the retained samples of a series, and of those by which programs are compared.
 #[derive(Default)]
 pub(crate) struct MetricsTally(Vec<NamedTally>);
@@ -78,7 +82,7 @@ pub(crate) struct MetricsTally(Vec<NamedTally>);
 #[derive(Default)]
 struct NamedTally {
     name: String,
-    values: Vec<(u32, f64)>,
+    values: Vec<PlacedValue>,
     compared: Vec<(u32, f64)>,
     missing: u32,
     why: FirstFound<Absent>,
@@ -89,7 +93,7 @@ impl MetricsTally {
         for reading in &sample.metrics {
             let Some(tally) = self.tally(&reading.name) else { continue };
             match reading.number().filter(|n| n.abs() < LARGEST) {
-                Some(number) => tally.values.push((sample.block_number(), number)),
+                Some(number) => tally.values.push((sample.block_number(), sample.seq, number)),
                 None => {
                     tally.missing = tally.missing.saturating_add(1);
                     let refused = || Absent::Failed("a printed number is too large to compute with".to_owned());
@@ -120,11 +124,9 @@ impl MetricsTally {
     /// The statistics, and the values by which programs are compared, by block.
     pub fn report(self) -> (Vec<MetricSummary>, Vec<MetricValues>) {
         let report = |mut tally: NamedTally| {
-            for values in [&mut tally.values, &mut tally.compared] {
-                values.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-            }
+            tally.compared.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
             let why = tally.why.get().cloned();
-            let figures = match figures(&tally.values) {
+            let figures = match figures(&mut tally.values) {
                 Some(figures) => Reading::Value(figures),
                 None => tally.why.absent(),
             };
@@ -135,15 +137,19 @@ impl MetricsTally {
     }
 }
 
-pub(crate) fn figures(values: &[(u32, f64)]) -> Option<MetricFigures> {
-    let values = Values::new(values.iter().map(|v| v.1)).ok()?;
+/// Of values in any order.
+pub(crate) fn figures(values: &mut [PlacedValue]) -> Option<MetricFigures> {
+    values.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)));
+    let in_blocks: Vec<(u32, f64)> = values.iter().map(|(block, _, value)| (*block, *value)).collect();
+    let values = Values::new(in_blocks.iter().map(|v| v.1)).ok()?;
     let s = summary(&values)?;
+    let stretch = dependence_in_blocks(&in_blocks).map_or(1.0, |d| d.stretch);
     Some(MetricFigures {
         values: count(values.len()),
         mean: s.mean,
         std_dev: s.std_dev,
         median: s.median,
-        median_interval: median_interval(&values),
+        median_interval: median_interval(&values).map(|i| i.stretched(s.median, stretch)),
         min: s.min,
         max: s.max,
     })
@@ -170,7 +176,8 @@ mod tests {
     use crate::run::blocks::block_means;
 
     fn tallied(values: &[(u32, f64)]) -> NamedTally {
-        let (values, compared) = (values.to_vec(), values.to_vec());
+        let compared = values.to_vec();
+        let values = (0..).zip(values).map(|(seq, (block, value))| (*block, seq, *value)).collect();
         NamedTally { name: "n".to_owned(), values, compared, ..NamedTally::default() }
     }
 
@@ -180,7 +187,9 @@ mod tests {
 
     #[test]
     fn statistics_of_printed_values() {
-        let values: Vec<(u32, f64)> = (0..10).rev().map(|i| (i, f64::from(i))).collect();
+        // Up and down by turns: no resemblance of neighbours.
+        let value = |i: u32| f64::from(if i.is_multiple_of(2) { i / 2 } else { 9 - i / 2 });
+        let values: Vec<(u32, f64)> = (0..10).rev().map(|i| (i, value(i))).collect();
         let (summaries, kept) = MetricsTally(vec![tallied(&values)]).report();
         let figures = summaries[0].figures.value().unwrap();
         assert_eq!((figures.values, figures.mean, figures.median), (10, 4.5, 4.5));
