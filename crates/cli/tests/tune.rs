@@ -57,18 +57,6 @@ fn real_settings() -> Vec<(&'static str, &'static str)> {
     there.chain(real_irq()).collect()
 }
 
-/// Alone on this machine, and once nobody has tuned it: whoever did would put values back while a test compares them.
-fn alone_untuned() -> common::Lock {
-    let lock = common::alone();
-    let tuned = || THREE.iter().any(|(name, wanted)| real_value(name).as_deref() == Some(*wanted));
-    let mut waited = Duration::ZERO;
-    while tuned() && waited < Duration::from_secs(5) {
-        std::thread::sleep(Duration::from_millis(50));
-        waited += Duration::from_millis(50);
-    }
-    lock
-}
-
 /// An interrupt whose CPUs may be chosen: one to which its own value can be written.
 fn real_irq() -> Option<(&'static str, &'static str)> {
     for entry in std::fs::read_dir("/proc/irq").ok()?.flatten() {
@@ -157,7 +145,7 @@ fn killed_at_every_step_on_this_machine() {
     if !is_root() {
         return skip("needs root to change settings");
     }
-    let _alone = alone_untuned();
+    let _alone = common::alone();
     let settings = real_settings();
     assert!(settings.len() >= 5, "{settings:?}");
     let saved = Saved::of(&settings);
@@ -211,7 +199,7 @@ fn killed_at_random_times_on_this_machine() {
     if !is_root() {
         return skip("needs root to change settings");
     }
-    let _alone = alone_untuned();
+    let _alone = common::alone();
     let settings = real_settings();
     let saved = Saved::of(&settings);
     let m = Machine::real().set(&settings);
@@ -281,7 +269,7 @@ fn refusals_are_reported_one_by_one_and_the_rest_goes_on() {
     if !is_root() {
         return skip("needs root to change settings");
     }
-    let _alone = alone_untuned();
+    let _alone = common::alone();
     let settings = [
         (SWAPPINESS, "1"),
         ("proc/sys/kernel/ostype", "x"),
