@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import random
 from dataclasses import dataclass
 from typing import Any, List, Optional, Tuple
 
@@ -75,7 +76,9 @@ def add_options(parser: pytest.Parser, manager: pytest.PytestPluginManager) -> N
     add("--tare-inconclusive", choices=("pass", "fail"), default="pass", help="What an undecided comparison counts as (pass)")
     measures = ("auto", "cpu", "elapsed")
     add("--tare-measure", choices=measures, default="auto", help="What is compared: CPU time of the calling thread, or elapsed time")
-    add("--tare-seed", metavar="N", type=int, default=1, help="Seed of the processes' hash seeds and of the order in blocks (1)")
+    # Drawn here, so that the workers of pytest-xdist have that of the process that started them.
+    seed = random.SystemRandom().randrange(2**32)
+    add("--tare-seed", metavar="N", type=int, default=seed, help="Seed of the hash seeds and of the order in blocks (another one each time)")
     add("--tare-cpu", metavar="N", type=int, help="Keep the calling thread on this CPU while it is timed")
     add("--tare-json", metavar="FILE", help="Write all times and results as JSON")
     add("--tare-pyperf", metavar="FILE", help="Write pyperf's JSON; with --tare-base, the base's to FILE with .base before its ending")
