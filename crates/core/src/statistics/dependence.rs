@@ -38,10 +38,14 @@ pub struct Dependence {
 
 impl Dependence {
     /// The interval of the mean of `n` independent values with this standard deviation (n - 1), for values that depend on each other: what
-    /// that adds to the variance of their mean is added. The rest of the interval, as for outliers that were left out, stays as it is.
+    /// that adds to the variance of their mean is added. What the interval has on one side only, for outliers that were left out, stays as
+    /// it is. (The deviation of values of which the outer ones were left out is too small, so that the nearer bound counts if it is
+    /// further.)
     pub fn widen(&self, interval: Interval, mean: f64, std_dev: f64, n: usize) -> Interval {
         let n = n as f64;
-        let added = quantile(n) * std_dev / n.sqrt() * (self.stretch.powi(2) - 1.0).max(0.0).sqrt();
+        let nearer = (mean - interval.low).min(interval.high - mean);
+        let reach = (quantile(n) * std_dev / n.sqrt()).max(nearer);
+        let added = reach * (self.stretch.powi(2) - 1.0).max(0.0).sqrt();
         let (low, high) = (mean - (mean - interval.low).hypot(added), mean + (interval.high - mean).hypot(added));
         Interval { low, high, ..interval }
     }
