@@ -47,6 +47,9 @@ pub struct PrecisionRule {
     process: Vec<(u32, f64)>,
 }
 
+/// Of the precision that is asked for, what a series must reach.
+const CLEARLY: f64 = 0.85;
+
 /// A program whose elapsed times are longer than its process times by more than this factor waits most of the time.
 const WAITS: f64 = 1.5;
 
@@ -76,8 +79,14 @@ impl PrecisionRule {
     /// The larger of the relative half widths of the 95% intervals of mean and median, as the report of the run has them if check 1
     /// discards nothing and no other run is known; `None` below 6 values or if one of them is 0.
     pub fn reached(&self, plan: &RunPlan, series: u32) -> Option<f64> {
+        self.reached_with(self.len(), plan, series)
+    }
+
+    /// The same of the first samples only.
+    fn reached_with(&self, samples: usize, plan: &RunPlan, series: u32) -> Option<f64> {
         let measure = self.measure();
         let times = if measure == Measure::Pt { &self.process } else { &self.elapsed };
+        let times = times.get(..samples)?;
         let passed = Values::new(times.iter().map(|t| t.1)).ok()?;
         let limits = Limits::new(&passed, plan.sigma);
         let kept: Vec<(u32, f64)> = times.iter().copied().filter(|t| limits.is_none_or(|l| l.holds(t.1))).collect();
@@ -109,7 +118,10 @@ pub fn decide(plan: &RunPlan, runs: RunCount, series: u32, rule: &PrecisionRule,
         RunCount::Adaptive { precision, min, max } => (precision, min, max),
     };
     let enough = min.max(FLOOR).min(max) as usize;
-    if rule.len() >= enough && rule.reached(plan, series).is_some_and(|w| w < precision) {
+    // Clearly, and without the last tenth as well: stopping looks for luck.
+    let before = rule.len() - (rule.len() / 10).max(1).min(rule.len());
+    let precise = |samples| rule.reached_with(samples, plan, series).is_some_and(|w| w < CLEARLY * precision);
+    if rule.len() >= enough && precise(rule.len()) && precise(before) {
         Decision::Precise
     } else if taken >= max {
         Decision::Capped
