@@ -82,7 +82,7 @@ pub struct CountArgs {
     #[arg(long, value_enum)]
     pub order: Option<OrderArg>,
     /// Seed of the random order and of the environment padding, to repeat those of another run [default: another one for each run]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Kill an execution after TIME; it counts as failed and ends its program's series
     #[arg(long, value_name = "TIME", value_parser = duration)]

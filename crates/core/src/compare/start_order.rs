@@ -5,8 +5,9 @@
 //! signs: half of their difference is what the order adds, and their mean is free of it. That half, estimated from all such pairs, is
 //! taken out of each duet: pairs keep their means, and a duet without a partner counts, too.
 
+use crate::statistics::intervals::{Interval, LEVEL};
 use crate::statistics::series::Values;
-use crate::statistics::signed_rank::middle;
+use crate::statistics::signed_rank::{Location, location, middle};
 
 /// Logarithms of program / reference without what the start order adds.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +17,8 @@ pub struct OrderFree {
     /// Logarithm of the time of a program that starts first relative to its time when it starts second; `None` without neighbours of
     /// opposite order, and where the order is not known of all duets.
     pub first: Option<f64>,
+    /// Its 95% interval, likewise; `None` for few pairs, too.
+    pub first_interval: Option<Interval>,
 }
 
 impl OrderFree {
@@ -24,16 +27,20 @@ impl OrderFree {
     /// An estimate of the order's effect is part of the values afterwards, so that they spread less than independent ones by one of n
     /// degrees of freedom; they are moved away from their middle for that.
     pub fn new(duets: &[(f64, Option<bool>)]) -> OrderFree {
-        let as_they_are = || OrderFree { logs: duets.iter().map(|d| d.0).collect(), first: None };
+        let as_they_are = || OrderFree { logs: duets.iter().map(|d| d.0).collect(), first: None, first_interval: None };
         let known: Option<Vec<(f64, bool)>> = duets.iter().map(|(log, first)| Some((*log, (*first)?))).collect();
         let Some(known) = known else { return as_they_are() };
-        let Some(first) = estimate(&halves(&known)) else { return as_they_are() };
+        let halves = Values::new(halves(&known)).unwrap_or_default();
+        let Some(Location { estimate: first, interval }) = location(&halves, LEVEL) else { return as_they_are() };
         let free: Vec<f64> =
             known.iter().map(|(log, is_first)| if *is_first { log - first } else { log + first }).collect();
-        let Some(middle) = estimate(&free) else { return as_they_are() };
+        let Some(middle) = Values::new(free.iter().copied()).ok().and_then(|free| middle(&free)) else {
+            return as_they_are();
+        };
         let n = free.len() as f64;
         let stretch = (n / (n - 1.0)).sqrt();
-        OrderFree { logs: free.into_iter().map(|log| middle + (log - middle) * stretch).collect(), first: Some(first) }
+        let logs = free.into_iter().map(|log| middle + (log - middle) * stretch).collect();
+        OrderFree { logs, first: Some(first), first_interval: interval.ok() }
     }
 }
 
@@ -57,18 +64,11 @@ fn halves(duets: &[(f64, bool)]) -> Vec<f64> {
     found
 }
 
-/// Hodges and Lehmann's.
-fn estimate(logs: &[f64]) -> Option<f64> {
-    middle(&Values::new(logs.iter().copied()).ok()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::statistics::block_dependence::BlockDependence;
-    use crate::statistics::intervals::LEVEL;
     use crate::statistics::random::{RandomPurpose, generator, normal, unit};
-    use crate::statistics::signed_rank::location;
     use rand_chacha::ChaCha8Rng;
 
     #[test]

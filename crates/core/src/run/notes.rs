@@ -147,6 +147,9 @@ pub enum KeptBefore {
     Recorded(Nanos),
 }
 
+/// A spread beyond this says nothing more: runs that differ by a factor of 100.
+const MOST_SPREAD: f64 = 100.0;
+
 /// The spread of a program's runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BetweenRuns {
@@ -180,7 +183,9 @@ pub fn spread(notes: &[Note], series: u32, measure: Measure) -> Option<BetweenRu
         Note::Spread { programs } => Some(programs),
         _ => None,
     })?;
-    newest.iter().find(|p| p.series == series && p.measure == measure).map(|p| p.between)
+    let found = newest.iter().find(|p| p.series == series && p.measure == measure).map(|p| p.between);
+    // A document from elsewhere may say anything.
+    found.filter(|between| (0.0..=MOST_SPREAD).contains(&between.share))
 }
 
 /// The readings among notes.

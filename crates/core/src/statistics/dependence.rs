@@ -18,6 +18,7 @@
 //! 10 to 100 values.
 
 use crate::statistics::blocks::lag_one;
+use crate::statistics::correlation::ranks;
 use crate::statistics::intervals::{FEWEST, Interval, LEVEL};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -90,24 +91,6 @@ pub fn dependence_in_blocks(values: &[(u32, f64)]) -> Option<Dependence> {
     Some(Dependence { stretch: alone.stretch.max(by_blocks * of_means), ..alone })
 }
 
-/// From 0; equal values share the mean of their ranks.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<(f64, usize)> = values.iter().copied().zip(0..).collect();
-    order.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut ranks = vec![0.0; values.len()];
-    let mut first = 0;
-    for equal in order.chunk_by(|a, b| a.0 == b.0) {
-        let rank = first as f64 + (equal.len() - 1) as f64 / 2.0;
-        first += equal.len();
-        for (_, place) in equal {
-            if let Some(r) = ranks.get_mut(*place) {
-                *r = rank;
-            }
-        }
-    }
-    ranks
-}
-
 /// With n - 1.
 fn variance(values: &[f64]) -> f64 {
     let n = values.len() as f64;
@@ -148,7 +131,7 @@ fn process(ranks: &[f64]) -> (f64, f64) {
 /// The same from the measured correlations.
 fn long(ranks: &[f64]) -> f64 {
     let n = ranks.len();
-    let mean = (n as f64 - 1.0) / 2.0;
+    let mean = (n as f64 + 1.0) / 2.0;
     let all: f64 = ranks.iter().map(|r| (r - mean).powi(2)).sum();
     if all <= 0.0 {
         return 1.0;
@@ -175,11 +158,6 @@ mod tests {
             x
         };
         (0..n).map(|_| next()).collect()
-    }
-
-    #[test]
-    fn ranks_of_equal_values_are_shared() {
-        assert_eq!(ranks(&[5.0, 1.0, 5.0, 0.0]), [2.5, 1.0, 2.5, 0.0]);
     }
 
     #[test]

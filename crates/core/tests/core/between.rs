@@ -7,7 +7,7 @@ use tarebench_core::machine::conditions::fingerprint;
 use tarebench_core::run::between::spreads;
 use tarebench_core::run::data::Run;
 use tarebench_core::run::identity::program_identity;
-use tarebench_core::run::notes::{Note, ProgramSpread, spread};
+use tarebench_core::run::notes::{BetweenRuns, Note, ProgramSpread, spread};
 use tarebench_core::sample::measure::Measure;
 use tarebench_core::statistics::intervals::Interval;
 use tarebench_core::statistics::random::{RandomPurpose, generator, normal};
@@ -40,6 +40,10 @@ fn five_runs_tell() {
     assert!(interval.low < 98.0 && interval.high > 102.0);
     assert_eq!(spread(&[Note::Spread { programs: found.clone() }], 0, Measure::Pt), Some(*between));
     assert_eq!(spread(&[Note::Spread { programs: found.clone() }], 0, Measure::Et), None);
+    for share in [-1.0, f64::NAN, f64::INFINITY, 1e300] {
+        let wrong = ProgramSpread { between: BetweenRuns { share, ..*between }, ..found[0] };
+        assert_eq!(spread(&[Note::Spread { programs: vec![wrong] }], 0, Measure::Pt), None, "{share}");
+    }
     let mut other = run.clone();
     other.host.machine = "another".to_owned();
     assert_eq!(spreads(&other, &history), []);

@@ -662,6 +662,7 @@ pub fn duet_ratio(ratio: f64, low: f64, high: f64, verdict: Verdict) -> DuetRati
         used: 12,
         left_out: 0,
         first_longer: Some(0.009),
+        first_interval: Some(interval(0.008, 0.010)),
         detectable: Some(0.0038),
         overlap: Some(0.97),
         inflation: [Some(0.012), Some(0.008)],

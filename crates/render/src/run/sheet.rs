@@ -48,8 +48,10 @@ pub fn run(
     let labels: Vec<Cell> = report.series.iter().map(|s| Cell::foreign(&s.program.label)).collect();
     let mut overview = overview(report, samples.and_then(|s| duet_page::duets(report, &s.shown.blocks, hints)));
     let answers = overview.as_mut().map(|o| std::mem::take(&mut o.answers)).unwrap_or_default();
+    let said = what_of(report).map(|said| Cell::text(" Intervals: ").and(said).and("."));
+    let note = |text: Cell| said.iter().cloned().fold(text, Cell::and);
     let mut notes: Vec<SheetNote> =
-        overview.iter_mut().map(|o| SheetNote::new("", std::mem::take(&mut o.note))).collect();
+        overview.iter_mut().map(|o| SheetNote::new("", note(std::mem::take(&mut o.note)))).collect();
     if samples.is_some() {
         notes.extend(without_duets(report).map(|why| SheetNote::new("", why)));
     } else {
@@ -145,7 +147,6 @@ fn facts(report: &RunReport, hints: &Hints, zone: &TimeZone) -> Vec<SheetFact> {
     let held = p.steps.iter().filter(|s| s.standing == Standing::Held).count();
     let reached =
         if p.reached == 0 { "EMPv1 is not reached".to_owned() } else { format!("EMPv{} is reached", p.reached) };
-    all.extend(what_of(report).map(|said| SheetFact::new("intervals", said)));
     all.push(SheetFact::new("protocol", format!("{reached}, {held} of {} held", plural(p.steps.len() as u64, "step"))));
     all
 }

@@ -64,7 +64,7 @@ pub struct CounterRatio {
     pub counter: Counter,
     /// Median of the ratios of samples of the same round, program / reference.
     pub ratio: f64,
-    /// 95% sign-test interval of that ratio.
+    /// Sign-test interval of that ratio; those of all programs hold together with 95%.
     pub interval: Result<Interval, NoInterval>,
     /// Pairs used: both values are greater than 0.
     pub pairs: u32,

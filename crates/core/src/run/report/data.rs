@@ -238,7 +238,8 @@ pub struct Comparison {
     pub basis: RatioBasis,
     /// That of the basis: see [`MeasureRatio`] and [`DuetRatio`].
     pub ratio: f64,
-    /// 95% interval of that ratio.
+    /// Interval of that ratio. The intervals of all programs that a run compares hold together with 95%, so that each may have a higher level
+    /// ([`crate::compare::simultaneous`]).
     pub interval: Result<Interval, NoInterval>,
     pub pairs: u32,
     /// The pairs were neighbours in time (rounds); otherwise the ratio is exposed to drift.
@@ -283,9 +284,10 @@ pub struct DuetRatio {
     pub measure: Measure,
     /// Hodges and Lehmann's estimate, of the logarithms of each duet's ratio; program / reference.
     pub ratio: f64,
-    /// 95% signed-rank interval; with [`crate::run::plan::RunCount::Detect`] the one that holds at all looks together.
+    /// Signed-rank interval, of a level as in [`Comparison::interval`]; with [`crate::run::plan::RunCount::Detect`] the one that holds at all
+    /// looks together.
     pub interval: Result<Interval, NoInterval>,
-    /// 95% sign-test interval of the median, which assumes no symmetry.
+    /// Sign-test interval of the median with that level, which assumes no symmetry.
     pub sign_interval: Result<Interval, NoInterval>,
     pub used: u32,
     /// Duets in which a program failed or its time is unknown.
@@ -294,6 +296,9 @@ pub struct DuetRatio {
     /// documents of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_longer: Option<f64>,
+    /// 95% interval of that; `None` for fewer than six neighbours of opposite order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_interval: Option<Interval>,
     /// The smallest difference from 1 that so many duets show with 95% power; `None` where there is no interval.
     pub detectable: Option<f64>,
     /// Median share of the process time in which both ran, 0 to 1; `None` if it is not known of any duet.
@@ -333,12 +338,11 @@ fn no_accounts(accounts: &[Option<DuetAccount>; 2]) -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasureRatio {
     pub measure: Measure,
-    /// Median of the ratios of samples of the same round (of a block of several executions, of their geometric means); over retained
-    /// ones. With [`crate::run::plan::RunCount::Detect`] Hodges and
-    /// Lehmann's estimate, over all that count.
+    /// Median of the ratios of samples of the same round (of a block of several executions, of their geometric means) that check 1 leaves.
+    /// With [`crate::run::plan::RunCount::Detect`] Hodges and Lehmann's estimate, over all that count.
     pub ratio: f64,
-    /// 95% sign-test interval of that ratio; with [`crate::run::plan::RunCount::Detect`] the signed-rank one that holds at all looks
-    /// together.
+    /// Sign-test interval of that ratio, of a level as in [`Comparison::interval`]; with [`crate::run::plan::RunCount::Detect`] the
+    /// signed-rank one that holds at all looks together.
     pub interval: Result<Interval, NoInterval>,
     pub pairs: u32,
     pub verdict: Verdict,

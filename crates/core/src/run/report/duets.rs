@@ -180,8 +180,7 @@ impl ProgramDuets {
         let inflation_intervals = [0, 1].map(|side| {
             let (together, alone) = times(side)?;
             let logs = |v: &Values| v.as_slice().iter().map(|t| t.ln()).filter(|l| l.is_finite()).collect::<Vec<f64>>();
-            let shift = shift_interval(&logs(&together), &logs(&alone), LEVEL).ok()?;
-            Some(Interval { low: shift.low.exp_m1(), high: shift.high.exp_m1(), level: shift.level })
+            shift_interval(&logs(&together), &logs(&alone), LEVEL).ok().map(of_log_ratio)
         });
         Some(DuetRatio {
             measure,
@@ -194,6 +193,7 @@ impl ProgramDuets {
             used: count(pairs.len()),
             left_out: self.left_out,
             first_longer: free.first.map(f64::exp_m1),
+            first_interval: free.first_interval.map(of_log_ratio),
             detectable: detectable(&paid(&logs), attained).map(f64::exp_m1),
             overlap: Values::new(self.overlaps.iter().copied()).ok().and_then(|o| median(&o)),
             inflation,
@@ -229,6 +229,11 @@ fn measure_ratio(
 /// Where neighbours are clearly alike, as few independent values would spread that are worth as much.
 fn paid(logs: &Values) -> Values {
     BlockDependence::clear(logs).around_middle(logs)
+}
+
+/// As a change, 0 for none.
+fn of_log_ratio(i: Interval) -> Interval {
+    Interval { low: i.low.exp_m1(), high: i.high.exp_m1(), level: i.level }
 }
 
 fn exp(i: Interval) -> Interval {
